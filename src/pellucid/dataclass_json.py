@@ -1,7 +1,8 @@
 """Plain data from JSON: frozen dataclasses, checked against their declared types.
 
-Here: build, whose refusals name the place in the document.
-Not here: what the dataclasses mean (scene), versions (scene).
+Here: from_json, whose refusals name the place in the document; from_reply, for what other programs send.
+Not here: what the dataclasses mean (scene), versions (scene), messages and bodies that pages and programs send to an
+instance: those are read with pydantic, which also describes them for clients (instance.protocol).
 """
 
 from dataclasses import fields, is_dataclass
@@ -27,6 +28,22 @@ def from_json(kind: Any, value: Any, where: str) -> Any:
     if origin is tuple:
         return _build_tuple(inner, value, where)
     return _build_plain(kind, value, where)
+
+
+def from_reply(kind: Any, value: Any, where: str) -> Any:
+    """A dataclass from what another program sends: of its fields, those that the dataclass has; the others may change.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Server:
+    ...     ready: bool = False
+    >>> from_reply(Server, {"ready": True, "pending": None}, "reply")
+    Server(ready=True)
+    """
+    known = {field.name for field in fields(kind)}
+    return from_json(
+        kind, {name: one for name, one in value.items() if name in known} if isinstance(value, dict) else value, where
+    )
 
 
 def _build_dataclass(kind: Any, value: Any, where: str) -> Any:

@@ -111,6 +111,14 @@ def test_a_log_in_needs_the_browser_that_began_it(monkeypatch: pytest.MonkeyPatc
     _, state = log_in.begin("/user/ada%20b/i/0123456789/?a=b")
     assert log_in.finish("code", state, state) == ("fresh", "/user/ada%20b/i/0123456789/?a=b")
     assert sent[0]["code_verifier"] != request["code_challenge"] and sent[0]["client_secret"] == ["the-agent's-own"]
+    for reply, token in (({}, ""), ({"access_token": "other", "scope": "all"}, "other")):
+        monkeypatch.setattr(oauth, "ask_hub", lambda *_, reply=reply: reply)
+        _, state = log_in.begin("/")
+        assert log_in.finish("code", state, state) == (token, "/")
+    monkeypatch.setattr(oauth, "ask_hub", lambda *_: {"access_token": None})
+    _, state = log_in.begin("/")
+    with pytest.raises(HubUnavailable, match="access_token"):
+        log_in.finish("code", state, state)
     _, state = log_in.begin("/")
     now[0] = LASTS_S + 1
     assert log_in.finish("code", state, state)[0] == ""

@@ -8,12 +8,15 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from pellucid.jobs.job import Job, SubmittedJob
 from pellucid.jobs.job_state import JobState, last_lines
 from pellucid.jobs.local import LocalScheduler
-from pellucid.jobs.private_files import private_folder, read_json, write_json
+from pellucid.jobs.private_files import load_json, private_folder, read_dataclass, read_json, write_json
 from pellucid.jobs.process_identity import ProcessId
 from pellucid.jobs.site import Site
+from pellucid.jobs.task_progress import TaskError
 from tests.jobs.conftest import Start
 from tests.suite_report import ROOT
 from tests.waiting import wait_until
@@ -110,6 +113,18 @@ def test_a_file_that_others_could_write_is_not_believed(tmp_path: Path) -> None:
     assert read_json(path) is None
     path.write_text("[1]")
     assert read_json(path) is None and read_json(tmp_path / "none.json") is None
+
+
+def test_a_dataclass_is_read_where_its_fields_fit(tmp_path: Path) -> None:
+    path = tmp_path / "error.json"
+    write_json(path, {"kind": "NotFound", "what": "a", "remedy": "b"})
+    assert read_dataclass(TaskError, path) == TaskError("NotFound", "a", "b")
+    for content in ({"kind": "NotFound"}, {"kind": "NotFound", "what": 1, "remedy": "b"}, {"other": "a"}):
+        write_json(path, content)
+        assert read_dataclass(TaskError, path) is None
+    assert read_dataclass(TaskError, tmp_path / "none.json") is None
+    with pytest.raises(OSError, match="directory"):
+        read_dataclass(TaskError, tmp_path, load_json)
 
 
 def test_a_job_that_was_never_started(tmp_path: Path) -> None:

@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Literal
 from uuid import uuid4
 
-from pellucid.dataclass_json import from_json
 from pellucid.errors import InvalidInput
-from pellucid.jobs.private_files import load_json, private_folder, write_json
+from pellucid.jobs.private_files import load_json, private_folder, read_dataclass, write_json
 from pellucid.jobs.process_identity import ProcessId
 
 FILE = "agent.json"
@@ -64,12 +63,11 @@ class LeaseHolder:
 
 def holder(folder: Path, file: str = FILE) -> LeaseHolder | None:
     """Who has the lease, gone or not. A file that cannot be read now is an OSError: its lease may well be held."""
-    content = load_json(folder / file)
+    found = read_dataclass(LeaseHolder, folder / file, load_json)
     try:
-        found: LeaseHolder | None = None if content is None else from_json(LeaseHolder, content, FILE)
         if found is not None:
             ProcessId.parse(found.process)
-    except (InvalidInput, ValueError):
+    except ValueError:
         return None
     return found
 

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +39,7 @@ from pellucid.instance.access.loopback import listen_on_loopback, new_host_name
 from pellucid.instance.access.sessions import Access
 from pellucid.instance.http_server import HttpServer
 from pellucid.instance.lifecycle.scratch_folders import short_parent
-from pellucid.jobs.private_files import private_folder, read_json, write_json
+from pellucid.jobs.private_files import private_folder, read_dataclass, write_json
 from pellucid.jobs.site import read_site
 from pellucid.settings import current
 from pellucid.transport.connections import ConnectionRegistry, raise_descriptor_limit
@@ -89,6 +89,13 @@ def _front() -> "SingleUserServer":
     return front
 
 
+@dataclass(frozen=True)
+class AgentIdentity:
+    """What the next agent has to know of this one. inner: the folder of its sockets."""
+
+    inner: str
+
+
 class Agent:
     """One person's agent, on this machine until it ends. front: of the Hub that started it, if one did.
 
@@ -106,11 +113,11 @@ class Agent:
     async def run(self, port: int, ready: int) -> None:
         """Run until it is stopped, is idle, or has lost its lease."""
         self._lease.acquire()
-        left = str((read_json(self._folder / IDENTITY) or {}).get("inner", ""))
-        if Path(left).name.startswith(INNER):  # Left by one that was killed.
-            shutil.rmtree(left, ignore_errors=True)
+        left = read_dataclass(AgentIdentity, self._folder / IDENTITY)
+        if left is not None and Path(left.inner).name.startswith(INNER):  # Left by one that was killed.
+            shutil.rmtree(left.inner, ignore_errors=True)
         inner = Path(tempfile.mkdtemp(prefix=INNER, dir=short_parent()))
-        write_json(self._folder / IDENTITY, {"inner": str(inner)})
+        write_json(self._folder / IDENTITY, asdict(AgentIdentity(str(inner))))
         try:
             await self._serve(inner, port, ready)
         finally:

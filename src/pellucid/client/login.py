@@ -8,16 +8,31 @@ import getpass
 import time
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
 from pellucid.client.connection import Connection
+from pellucid.dataclass_json import from_reply
 from pellucid.errors import InvalidInput, NotAllowed, WorkerLost
-from pellucid.jobs.private_files import read_json, write_json
+from pellucid.jobs.private_files import read_dataclass, write_json
 from pellucid.settings import current, make_private_folder
 
 START_S = 120.0
 POLL_S = 0.2
+
+
+@dataclass(frozen=True)
+class HubUser:
+    """Of what a Hub says of a user."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class HubServer:
+    """Of what a Hub says of a user's agent. full_url: where it is; older Hubs do not say it."""
+
+    ready: bool = False
+    full_url: str | None = None
 
 
 @dataclass(frozen=True)
@@ -41,12 +56,12 @@ class HubLogin:
     def found(self) -> "HubLogin | None":
         """With the address of this person's agent, where it runs."""
         server = self._server()
-        return self._at(str(server.get("full_url") or "")) if server.get("ready") else None
+        return self._at(server.full_url or "") if server is not None and server.ready else None
 
     def started(self) -> "HubLogin":
         """With the address of this person's agent, which is started where it does not run, and waited for."""
         deadline = time.monotonic() + START_S
-        if not self._server():
+        if self._server() is None:
             self._hub().ask("POST", f"/users/{self.user}/server")
         while (found := self.found()) is None:
             if time.monotonic() > deadline:
@@ -61,10 +76,11 @@ class HubLogin:
             write_json(_file(), asdict(known))
         return known
 
-    def _server(self) -> dict[str, Any]:
-        """What the Hub knows of the agent; empty where it has none, nor is about to."""
-        servers = self._hub().ask("GET", f"/users/{self.user}").get("servers", {})
-        return dict(servers.get("", {}))
+    def _server(self) -> HubServer | None:
+        """What the Hub knows of the agent; None where it has none, nor is about to."""
+        server = self._hub().ask("GET", f"/users/{self.user}").get("servers", {}).get("")
+        found: HubServer | None = from_reply(HubServer, server, "the Hub's reply") if server else None
+        return found
 
     def _hub(self) -> Connection:
         return Connection(f"{self.url}/hub/api/", bearer=self.token, is_hub=True)
@@ -83,10 +99,11 @@ def login(url: str, token: str | None = None) -> None:
     url = url.partition("?")[0].rstrip("/").removesuffix("/hub")
     token = (token or _requested(f"Token, from {url}/hub/token: ")).strip()
     try:
-        user = Connection(f"{url}/hub/api/", bearer=token, is_hub=True).ask("GET", "/user")["name"]
+        reply = Connection(f"{url}/hub/api/", bearer=token, is_hub=True).ask("GET", "/user")
     except NotAllowed as error:
         raise NotAllowed("The Hub rejected this token.", remedy=f"Create a token at {url}/hub/token.") from error
-    write_json(_file(), asdict(HubLogin(url, str(user), token)))
+    user: HubUser = from_reply(HubUser, reply, "the Hub's reply")
+    write_json(_file(), asdict(HubLogin(url, user.name, token)))
 
 
 def _requested(question: str) -> str:
@@ -104,10 +121,7 @@ def logout() -> None:
 
 def logged_in() -> HubLogin | None:
     """Where this person is logged in, if anywhere."""
-    kept = read_json(_file())
-    if kept is None or not all(isinstance(kept.get(name), str) for name in ("url", "user", "token")):
-        return None
-    return HubLogin(kept["url"], kept["user"], kept["token"], str(kept.get("agent", "")))
+    return read_dataclass(HubLogin, _file())
 
 
 def bearer_for(url: str) -> str:

@@ -1,6 +1,6 @@
 """Files and folders that only their owner can read.
 
-Here: writing them in one step, and reading JSON from them that may be damaged.
+Here: writing them in one step, and reading JSON from them that may be damaged, as plain data or as a dataclass.
 Not here: what is in them (job, and the layers above).
 """
 
@@ -8,14 +8,17 @@ import json
 import math
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from pellucid.dataclass_json import from_json
+from pellucid.errors import InvalidInput
 from pellucid.settings import make_private_folder
 
 MAX_JSON_BYTES = 16 * 2**20
 MAX_JSON_DEPTH = 32
+Kind = TypeVar("Kind")
 
 
 def write_private(path: Path, text: str) -> None:
@@ -54,6 +57,20 @@ def load_json(path: Path) -> dict[str, Any] | None:
     except (FileNotFoundError, ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) and _is_plain(content, MAX_JSON_DEPTH) else None
+
+
+def read_dataclass(
+    kind: type[Kind], path: Path, load: Callable[[Path], dict[str, Any] | None] = read_json
+) -> Kind | None:
+    """What a file holds of a dataclass; None where read_json has none, or where the fields do not fit."""
+    content = load(path)
+    if content is None:
+        return None
+    try:
+        read: Kind = from_json(kind, content, path.name)
+    except InvalidInput:
+        return None
+    return read
 
 
 def _is_plain(value: Any, depth: int) -> bool:

@@ -7,9 +7,8 @@ Not here: writing it (cli.progress_file).
 from dataclasses import dataclass
 from pathlib import Path
 
-from pellucid.dataclass_json import from_json
-from pellucid.errors import InvalidInput, PellucidError, error_named
-from pellucid.jobs.private_files import read_json
+from pellucid.errors import PellucidError, error_named
+from pellucid.jobs.private_files import read_dataclass
 
 
 @dataclass(frozen=True)
@@ -42,11 +41,4 @@ class TaskProgress:
 
 def read_progress(path: Path) -> TaskProgress | None:
     """None where the file is not there, or is not a progress file."""
-    content = read_json(path)
-    if content is None:
-        return None
-    try:
-        progress: TaskProgress = from_json(TaskProgress, content, path.name)
-    except InvalidInput:
-        return None
-    return progress
+    return read_dataclass(TaskProgress, path)

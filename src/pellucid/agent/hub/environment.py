@@ -10,8 +10,10 @@ from collections.abc import MutableMapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
+from pellucid.dataclass_json import from_json
 from pellucid.errors import InvalidInput
 
+SCOPES = "JUPYTERHUB_OAUTH_ACCESS_SCOPES"
 SECRETS = ("JUPYTERHUB_API_TOKEN", "JPY_API_TOKEN")
 
 
@@ -48,7 +50,7 @@ class HubEnvironment:
                 environment["JUPYTERHUB_CLIENT_ID"],
                 environment["JUPYTERHUB_OAUTH_CALLBACK_URL"],
                 environment["JUPYTERHUB_ACTIVITY_URL"],
-                tuple(json.loads(environment["JUPYTERHUB_OAUTH_ACCESS_SCOPES"])),
+                from_json(tuple[str, ...], json.loads(environment[SCOPES]), SCOPES),
                 environment["JUPYTERHUB_API_TOKEN"],
             )
         except (KeyError, ValueError) as error:

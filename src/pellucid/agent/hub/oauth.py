@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from pellucid.agent.hub.environment import HubEnvironment
-from pellucid.agent.hub.users import ask_hub
+from pellucid.agent.hub.users import HubUnavailable, ask_hub
+from pellucid.dataclass_json import from_reply
+from pellucid.errors import InvalidInput
 
 LASTS_S = 600.0
 MAX_WAITING = 100
@@ -27,6 +29,13 @@ class LoginAttempt:
     back: str
     began_at: float
     verifier: str = field(repr=False)
+
+
+@dataclass(frozen=True)
+class OAuthToken:
+    """Of the Hub's answer to a code; "" where it refuses."""
+
+    access_token: str = field(default="", repr=False)
 
 
 class OAuthLogin:
@@ -64,4 +73,8 @@ class OAuthLogin:
             "code_verifier": attempt.verifier,
         }  # fmt: skip
         answer = ask_hub(f"{self._hub.api_url}/oauth2/token", "", urlencode(form).encode(), FORM)
-        return str(answer.get("access_token", "")), attempt.back
+        try:
+            token: OAuthToken = from_reply(OAuthToken, answer, "the Hub's reply")
+        except InvalidInput as error:
+            raise HubUnavailable(str(error)) from error
+        return token.access_token, attempt.back

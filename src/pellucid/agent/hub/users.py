@@ -10,11 +10,14 @@ with it.
 import json
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import ProxyHandler, Request, build_opener
 
 from pellucid.agent.hub.environment import HubEnvironment
+from pellucid.dataclass_json import from_reply
+from pellucid.errors import InvalidInput
 
 TIMEOUT_S = 10.0
 FRESH_S = 60.0
@@ -47,6 +50,13 @@ def ask_hub(url: str, token: str, body: bytes | None = None, content_type: str =
     except ValueError as error:
         raise HubUnavailable("The reply is not valid JSON.") from error
     return reply if isinstance(reply, dict) else {}
+
+
+@dataclass(frozen=True)
+class TokenScopes:
+    """Of what the Hub says of a token's user: what the token allows."""
+
+    scopes: tuple[str, ...] = ()
 
 
 class HubUsers:
@@ -92,7 +102,8 @@ def has_scope(user: Mapping[str, Any], access: tuple[str, ...]) -> bool:
     >>> has_scope({"scopes": ["access:servers!user=bob"]}, ("access:servers!server=ada/", "access:servers!user=ada"))
     False
     """
-    scopes = user.get("scopes")
-    if not isinstance(scopes, list):
+    try:
+        scopes = from_reply(TokenScopes, dict(user), "the Hub's reply").scopes
+    except InvalidInput:
         return False
     return any(scope in scopes or scope.partition("!")[0] in scopes for scope in access)

@@ -16,12 +16,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pellucid.dataclass_json import from_json
-from pellucid.errors import InvalidInput
 from pellucid.formats.system_errors import system_error
 from pellucid.jobs.job import LOG, SubmittedJob
 from pellucid.jobs.job_state import JobState, last_lines
-from pellucid.jobs.private_files import private_folder, read_json, write_json
+from pellucid.jobs.private_files import private_folder, read_dataclass, write_json
 from pellucid.jobs.resources import Resources
 from pellucid.jobs.task_progress import TaskProgress, read_progress
 
@@ -67,6 +65,16 @@ class ViewerAddress:
     socket: str = ""
 
 
+@dataclass(frozen=True)
+class ViewerNote:
+    """What a viewer leaves in SAVED or REASON."""
+
+    word: str
+
+    def write(self, path: Path) -> None:
+        write_json(path, asdict(self))
+
+
 class RecordStore:
     """The folders of all records. Only their owner can enter."""
 
@@ -103,16 +111,16 @@ class RecordStore:
 
     def all(self) -> Iterator[JobRecord]:
         for folder in self.folder.iterdir():
-            record = _read(JobRecord, folder / RECORD) if ID.fullmatch(folder.name) else None
+            record = read_dataclass(JobRecord, folder / RECORD) if ID.fullmatch(folder.name) else None
             if record is not None and record.id == folder.name:
                 yield record
 
     def read(self, id: str) -> JobRecord | None:
         """As the agent wrote it last; None where there is none."""
-        return _read(JobRecord, self.folder_of(id) / RECORD)
+        return read_dataclass(JobRecord, self.folder_of(id) / RECORD)
 
     def address(self, id: str) -> ViewerAddress | None:
-        return _read(ViewerAddress, self.folder_of(id) / ADDRESS)
+        return read_dataclass(ViewerAddress, self.folder_of(id) / ADDRESS)
 
     def used_at(self, id: str) -> float:
         """When a viewer was used last, in seconds since 1970: it keeps the time of its address at that; 0 before it."""
@@ -126,7 +134,8 @@ class RecordStore:
 
     def read_text(self, id: str, file: str) -> str:
         """The text that a viewer left in a file of its folder; "" if it did not."""
-        return str((read_json(self.folder_of(id) / file) or {}).get("word", ""))
+        note = read_dataclass(ViewerNote, self.folder_of(id) / file)
+        return "" if note is None else note.word
 
     def submitted(self, record: JobRecord) -> SubmittedJob:
         return SubmittedJob(record.id, record.handle, self.folder_of(record.id))
@@ -134,18 +143,6 @@ class RecordStore:
     def forget(self, id: str) -> None:
         self._unwritten.pop(id, None)
         shutil.rmtree(self.folder_of(id), ignore_errors=True)
-
-
-def _read(kind: type[Kind], path: Path) -> Kind | None:
-    """None where it is not there, or makes no sense."""
-    content = read_json(path)
-    if content is None:
-        return None
-    try:
-        read: Kind = from_json(kind, content, path.name)
-    except InvalidInput:
-        return None
-    return read
 
 
 def record_json(record: JobRecord) -> dict[str, Any]:

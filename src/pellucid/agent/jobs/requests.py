@@ -1,6 +1,6 @@
 """What a person asks the agent for.
 
-Here: ViewerRequest and TaskRequest, and the resources that they come to.
+Here: ViewerRequest and TaskRequest, and the resources that they come to; what the process of a viewer is told of them.
 Not here: starting it (supervisor), how it arrives (app), what the site allows (jobs.site).
 """
 
@@ -82,6 +82,29 @@ class ViewerRequest:
         )
         refuse_impossible(wanted, site)
         return wanted
+
+
+@dataclass(frozen=True)
+class ViewerJobOptions:
+    """What the process of a viewer is told. is_remote: whether it may be on another machine than its agent. minutes:
+    its time limit; 0 for none. max_bytes: of arrays that it is made for. roots: what the page may open."""
+
+    source: str | None
+    state: str
+    device: str | None
+    roots: tuple[str, ...]
+    idle_timeout_s: float
+    overrides: Overrides
+    max_bytes: int
+    is_remote: bool
+    minutes: int
+
+    @classmethod
+    def of(cls, request: ViewerRequest, site: Site, minutes: int) -> "ViewerJobOptions":
+        return cls(
+            request.source, request.state, request.device, request.folders(site), request.idle_timeout_s,
+            request.overrides, request.nbytes, site.scheduler != "local", minutes,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pellucid.agent.jobs import environment
 from pellucid.agent.jobs.records import PROGRESS, REASON, TURN, JobOutputs, JobRecord, RecordStore, ViewerAddress
-from pellucid.agent.jobs.requests import JobRequest, TaskRequest, ViewerRequest
+from pellucid.agent.jobs.requests import JobRequest, TaskRequest, ViewerJobOptions, ViewerRequest
 from pellucid.agent.jobs.schedulers import Schedulers
 from pellucid.errors import NotFound, PellucidError
 from pellucid.formats.local_files import VARIABLE, limit_text
@@ -59,9 +59,9 @@ class JobSupervisor:
             id or secrets.token_hex(5), "viewer" if isinstance(request, ViewerRequest) else "task", request.title,
             self._clock(), site.scheduler, request.resources(site), batch=batch,
         )  # fmt: skip
-        decided: dict[str, object] = {"is_remote": site.scheduler != "local", "minutes": record.resources.minutes}
+        content: JobRequest | ViewerJobOptions = request
         if isinstance(request, ViewerRequest):
-            decided |= {"max_bytes": request.nbytes, "roots": request.folders(site)}
+            content = ViewerJobOptions.of(request, site, record.resources.minutes)
         job = Job(
             record.id,
             _command(request, self._store.folder_of(record.id)),
@@ -71,7 +71,7 @@ class JobSupervisor:
             self._turn(record),
         )
         try:
-            self._store.create(record, asdict(request) | decided)
+            self._store.create(record, asdict(content))
             handle = self.schedulers.of(site.scheduler).submit(job, site)
         except BaseException:
             self._store.forget(record.id)

@@ -17,19 +17,18 @@ from collections.abc import Mapping
 from contextlib import closing, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pellucid.agent.jobs.certificate import make_certificate
-from pellucid.agent.jobs.records import ADDRESS, REASON, REQUEST, SAVED, ViewerAddress
-from pellucid.agent.jobs.requests import Overrides
+from pellucid.agent.jobs.records import ADDRESS, REASON, REQUEST, SAVED, ViewerAddress, ViewerNote
+from pellucid.agent.jobs.requests import ViewerJobOptions
 from pellucid.agent.jobs.viewer_tasks import ViewerTasks
-from pellucid.dataclass_json import from_json
 from pellucid.device.hardware import ALL
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.system_errors import system_error
 from pellucid.instance.lifecycle.signals import exit_on_signals
 from pellucid.instance.worker_relay import PrestartedWorker
-from pellucid.jobs.private_files import read_json, write_json
+from pellucid.jobs.private_files import read_dataclass, write_json
 from pellucid.transport.address import Certificate
 
 if TYPE_CHECKING:
@@ -63,13 +62,13 @@ def main() -> None:
             (folder / ADDRESS).unlink(missing_ok=True)
 
 
-def _run(instance: "Instance", folder: Path, request: dict[str, Any], began: float) -> None:
+def _run(instance: "Instance", folder: Path, request: ViewerJobOptions, began: float) -> None:
     threading.Thread(target=_note_use, args=(instance, folder / ADDRESS), name="pellucid-use", daemon=True).start()
-    if request["minutes"]:
-        _watch_time_limit(instance, folder, began + request["minutes"] * 60)
+    if request.minutes:
+        _watch_time_limit(instance, folder, began + request.minutes * 60)
     instance.run()
     if instance.session.idle.is_expired:
-        write_json(folder / REASON, {"word": f"It was idle for {_span(request['idle_timeout_s'])}."})
+        ViewerNote(f"It was idle for {_span(request.idle_timeout_s)}.").write(folder / REASON)
 
 
 def _span(seconds: float) -> str:
@@ -80,32 +79,27 @@ def _span(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds >= 60 else f"{seconds:.0f} s"
 
 
-def _request(folder: Path) -> dict[str, Any]:
-    request = read_json(folder / REQUEST)
+def _request(folder: Path) -> ViewerJobOptions:
+    request = read_dataclass(ViewerJobOptions, folder / REQUEST)
     if request is None:
         raise InvalidInput(f"{folder} contains no viewer request.", remedy="Start viewers with pellucid.start().")
     return request
 
 
-def _begun(folder: Path, request: dict[str, Any]) -> "tuple[Instance, Certificate | None]":
-    device = request["device"] or devices_of(os.environ)
+def _begun(folder: Path, request: ViewerJobOptions) -> "tuple[Instance, Certificate | None]":
+    device = request.device or devices_of(os.environ)
     with PrestartedWorker.started(device) as ahead:
         # The Worker takes as long to begin as this takes to import.
         from pellucid.instance.server import Instance
         from pellucid.instance.session import SessionOptions
 
         # Only where the agent may be on another machine does anybody have to be let in from there.
-        certificate = make_certificate(folder) if request["is_remote"] else None
+        certificate = make_certificate(folder) if request.is_remote else None
         setup = SessionOptions(
-            device, tuple(request["roots"]), request["idle_timeout_s"], max_bytes=request["max_bytes"], ahead=ahead,
-            runner=ViewerTasks(folder, is_here=not request["is_remote"], overrides=_overrides(request)),
+            device, request.roots, request.idle_timeout_s, max_bytes=request.max_bytes, ahead=ahead,
+            runner=ViewerTasks(folder, is_here=not request.is_remote, overrides=request.overrides),
         )  # fmt: skip
-        return Instance(request["source"], setup, 0, request["state"], certificate), certificate
-
-
-def _overrides(request: dict[str, Any]) -> Overrides:
-    overrides: Overrides = from_json(Overrides, request["overrides"], "overrides")
-    return overrides
+        return Instance(request.source, setup, 0, request.state, certificate), certificate
 
 
 def _note_use(instance: "Instance", address: Path) -> None:
@@ -130,7 +124,7 @@ def _watch_time_limit(instance: "Instance", folder: Path, ends_at: float) -> Non
     from pellucid.agent.jobs.time_limit import TimeLimitWarning
 
     def saved(name: str) -> None:
-        write_json(folder / SAVED, {"word": name})
+        ViewerNote(name).write(folder / SAVED)
 
     time_limit = TimeLimitWarning(instance.session, ends_at - time.monotonic(), saved)
     threading.Thread(target=time_limit.watch, name="pellucid-wall", daemon=True).start()

@@ -17,10 +17,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from pellucid.dataclass_json import from_json
-from pellucid.errors import InvalidInput
 from pellucid.instance.access.sessions import make_code
-from pellucid.jobs.private_files import private_folder, read_json, write_json
+from pellucid.jobs.private_files import private_folder, read_dataclass, write_json
 from pellucid.jobs.process_identity import birth as birth_of
 from pellucid.settings import current
 
@@ -99,8 +97,4 @@ def find_crashed(port: int, folder: Path | None = None) -> ViewerRecord | None:
 
 def _read(path: Path) -> ViewerRecord | None:
     """None where it is gone since, not a record, or not this person's."""
-    try:
-        record: ViewerRecord = from_json(ViewerRecord, read_json(path), "record")
-    except InvalidInput:
-        return None
-    return record
+    return read_dataclass(ViewerRecord, path)
