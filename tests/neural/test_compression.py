@@ -12,6 +12,8 @@ import pellucid as pl
 from pellucid.cli.main import main
 from pellucid.errors import InvalidInput, OutputExists
 from pellucid.neural.compression import CompressionOptions, compress
+from pellucid.neural.quality import measure
+from pellucid.volume.volume import Volume
 
 
 def write(path: Path, array: Any) -> Path:
@@ -78,6 +80,39 @@ def test_every_voxel_is_within_the_bound(dtype: str, bound: float, tmp_path: Pat
         assert np.allclose(part, volume.read()[3:9, 4:20, 5:11], atol=1e-6)
     assert report.residual_bytes > 0
     assert report.field_bytes <= 6000
+
+
+@pytest.mark.parametrize(
+    ("scale", "offset", "dtype", "bound"),
+    [(1e30, 0, "float32", 1e28), (1, 1e6, "float32", 0.2), (1, 0, "float16", 0.002), (1e-42, 0, "float32", 1e-43)],
+)
+def test_the_bound_holds_for_any_size_of_values(
+    scale: float, offset: float, dtype: str, bound: float, tmp_path: Path
+) -> None:
+    array = (smooth("float64", (7, 8, 9)) * scale + offset).astype(dtype)
+    options = CompressionOptions(size=6000, steps=2, batch=64, max_error=bound)
+    compress(write(tmp_path / "a.npy", array), tmp_path / "a.plf", options)
+    with pl.open(tmp_path / "a.plf") as volume:
+        assert np.abs(volume.read().astype(float) - array.astype(float)).max() <= bound
+
+
+@pytest.mark.parametrize(("scale", "dtype"), [(3e38, "float32"), (1e300, "float64")])
+def test_values_too_large_for_a_field_are_refused(scale: float, dtype: str, tmp_path: Path) -> None:
+    source = write(tmp_path / "a.npy", (smooth("float64", (4, 5, 6)) * scale).astype(dtype))
+    with pytest.raises(InvalidInput, match="too large for a neural field"):
+        compress(source, tmp_path / "a.plf", CompressionOptions(steps=2, max_error=scale / 100))
+
+
+def test_an_offset_counts_as_imprecision(tmp_path: Path) -> None:
+    """Next to 1e6, float32 has steps of 1/16: another machine may round the other way."""
+    source = write(tmp_path / "a.npy", smooth("float64", (4, 5, 6)) + 1e6)
+    with pytest.raises(InvalidInput, match=r"differ by, 0\.063"):
+        compress(source, tmp_path / "a.plf", CompressionOptions(steps=2, size=6000, max_error=0.05))
+
+
+def test_values_that_are_not_finite_are_infinite_errors() -> None:
+    volume = Volume.from_array(smooth("float32", (4, 5, 6)))
+    assert measure(volume, lambda box: np.full(box.shape, np.nan)).max_error == np.inf
 
 
 def test_a_quality_is_reached(tmp_path: Path) -> None:

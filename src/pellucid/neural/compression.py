@@ -25,7 +25,7 @@ from pellucid.formats.neural_field.stored_volume import Steps, to_sections
 from pellucid.neural.models import make_network
 from pellucid.neural.network import FieldNetwork
 from pellucid.neural.quality import Quality, measure
-from pellucid.neural.residual_coding import RESIDUAL_BRICK, TOLERANCE, code_residual
+from pellucid.neural.residual_coding import RESIDUAL_BRICK, code_residual, evaluation_tolerance
 from pellucid.neural.samples import BlockSamples, Samples, VolumeSamples, to_tensor
 from pellucid.neural.training import Training, TrainingOptions, rounding_steps, train
 from pellucid.volume.volume import Volume, open_volume
@@ -41,6 +41,8 @@ MAX_TRIES = 6
 CPU_BATCH = 1 << 12
 SMALLEST = 4096
 POINTS_AT_ONCE = 1 << 20
+MAX_VALUE = 1e37
+"""Fields are float32: larger values, and differences of them, would become infinite."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,11 @@ def _check_values(volume: Volume) -> None:
     low, high = volume.value_range
     if not (math.isfinite(low) and math.isfinite(high)):
         raise InvalidInput("The volume has no finite value range.", remedy="Replace NaN and infinite values first.")
+    if not -MAX_VALUE <= low <= high <= MAX_VALUE:
+        raise InvalidInput(
+            f"The values {low:.3g} to {high:.3g} are too large for a neural field.",
+            remedy=f"Scale the volume to values within {MAX_VALUE:.0e}.",
+        )
     if volume.dtype.kind == "f":
         for box in volume.box.tiles((64, *volume.shape[1:])):
             if not np.isfinite(volume.read(box)).all():
@@ -332,10 +339,9 @@ def _write(volume: Volume, path: Path, fitted: Fitted, options: CompressionOptio
     }
     header, sections = to_sections(replace(stored, quality=facts), (fitted.steps,))
     if options.max_error is not None:
-        low, high = volume.value_range
         header["residual"] = {
             "bound": options.max_error,
-            "tolerance": TOLERANCE * (high - low),
+            "tolerance": evaluation_tolerance(volume),
             "brick": RESIDUAL_BRICK,
         }
     write_file(path, header, {**sections, **residual})

@@ -36,7 +36,7 @@ def measure(volume: Volume, read: Callable[[Box], np.ndarray[tuple[int, ...], np
     for start in range(0, volume.shape[0], SLAB):
         box = Box((start, 0, 0), (min(start + SLAB, volume.shape[0]), *volume.shape[1:]))
         truth, found = volume.read(box).astype(np.float64), np.asarray(read(box), np.float64)
-        difference = np.abs(truth - found)
+        difference = np.nan_to_num(np.abs(truth - found), nan=math.inf, posinf=math.inf)
         squares += float((difference**2).sum())
         largest = max(largest, float(difference.max()))
         total, count = _ssim(truth / extent, found / extent)

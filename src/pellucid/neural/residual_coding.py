@@ -29,12 +29,26 @@ TOLERANCE = 2e-5
 """How far evaluations on different machines may differ, relative to the volume's range."""
 
 
+def evaluation_tolerance(volume: Volume) -> float:
+    """How far evaluations may differ: in the network, and in the rounding of their values to float32 or float16.
+
+    >>> evaluation_tolerance(Volume.from_array(np.array([[[1e6, 1e6 + 1]]])))
+    0.06252
+    """
+    low, high = volume.value_range
+    tolerance = TOLERANCE * (high - low)
+    if low > 0 or high < 0:
+        tolerance += float(np.spacing(np.float32(max(low, -high))))
+    if volume.dtype == np.float16:
+        tolerance += float(np.spacing(np.float16(max(-low, high)))) / 2
+    return tolerance
+
+
 def code_residual(
     volume: Volume, field_values: Callable[[Box], Floats], max_error: float
 ) -> tuple[Quality, dict[str, bytes]]:
     """What the field lacks, coded so that every voxel is within the bound; checked on every voxel."""
-    low, high = volume.value_range
-    tolerance = TOLERANCE * (high - low)
+    tolerance = evaluation_tolerance(volume)
     bound = coding_bound(max_error, volume.dtype) - tolerance
     if bound <= 0:
         raise InvalidInput(
@@ -59,7 +73,7 @@ def code_residual(
         return np.asarray(to_voxel_type(values, volume.dtype))
 
     quality = measure(volume, read)
-    if quality.max_error > max_error:
+    if not quality.max_error <= max_error:
         raise InvalidInput(
             f"An error of {quality.max_error:.3g} is left, above the bound {max_error:.3g}.",
             remedy="Use a larger bound.",

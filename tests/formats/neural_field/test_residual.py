@@ -1,6 +1,8 @@
 """Residuals keep their bound at every voxel, and are read brick by brick."""
 
 from pathlib import Path
+from threading import Barrier, Thread
+from typing import Any
 
 import numpy as np
 import pytest
@@ -49,6 +51,31 @@ def test_a_brick_within_the_bound_takes_no_bytes() -> None:
     assert coded_brick(values, 0.5) == b""
     assert coded_brick(values, 0.4) != b""
     assert not decoded_brick(b"", (3, 3, 3)).any()
+
+
+@pytest.mark.parametrize(("scale", "bound"), [(1e30, 1e28), (1e19, 1e17), (1e20, 1.0), (1.0, 1e-30)])
+def test_values_beyond_64_bits_are_kept_without_the_wavelet_coder(scale: float, bound: float) -> None:
+    values = (np.random.default_rng(0).normal(size=(8, 9, 10)) * scale).astype(np.float32)
+    found = decoded_brick(coded_brick(values, bound), values.shape)
+    assert np.abs(found.astype(np.float64) - values).max() <= bound
+
+
+def test_several_threads_decode_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(0).normal(size=(8, 8, 8)).astype(np.float32)
+    data, both_are_open, found = coded_brick(values, 0.1), Barrier(2), list[Floats]()
+    make_filter = residual_module._filter
+
+    def wait_and_make(bound: float) -> dict[str, Any]:
+        both_are_open.wait(timeout=60)
+        return make_filter(bound)
+
+    monkeypatch.setattr(residual_module, "_filter", wait_and_make)
+    threads = [Thread(target=lambda: found.append(decoded_brick(data, values.shape))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [float(np.abs(one - values).max()) <= 0.1 for one in found] == [True, True]
 
 
 def test_a_file_keeps_its_bound(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ values the field already gives within the bound takes no bytes.
 
 import struct
 from collections.abc import Iterator
+from itertools import count
 from math import floor, prod
 from typing import Any
 
@@ -30,6 +31,10 @@ _STREAM = struct.Struct("<3s4IBQ8x")
 _LENGTH_END = 19
 _START, _VARYING, _CONSTANT = b"\0\0\x60", 0x80, 0x81
 _PART = struct.Struct("<BQ")  # bit planes, bits
+MAX_CODED = 2.0**60
+"""The wavelet coder crashes on values, or multiples of the bound, that do not fit into 64 bits."""
+
+_file_numbers = count()
 
 
 def brick_boxes(shape: Shape, brick: int) -> list[Box]:
@@ -51,14 +56,21 @@ def coding_bound(bound: float, dtype: np.dtype[Any]) -> float:
 
 
 def coded_brick(values: Floats, bound: float) -> bytes:
-    """A brick of residuals within ``bound``; no bytes where zeros already are."""
-    if float(np.abs(values).max()) <= bound:
+    """A brick of finite residuals within ``bound``; no bytes where zeros already are."""
+    largest = float(np.abs(values).max())
+    if largest <= bound:
         return b""
+    if not largest < MAX_CODED * min(1.0, bound):
+        return _plain_brick(values)
     # Rounding inside the coder may pass its bound by a little: ask for less until the result holds.
     for tighter in (bound * 0.999, bound * 0.99, bound * 0.9, bound * 0.5):
         data = _encode(values, tighter)
         if data and float(np.abs(_decode(data, values.shape) - values).max()) <= bound:
             return data
+    return _plain_brick(values)
+
+
+def _plain_brick(values: Floats) -> bytes:
     return b"\0" + values.astype("<f4").tobytes()
 
 
@@ -146,4 +158,5 @@ def _filter(bound: float) -> dict[str, Any]:
 
 
 def _memory_file() -> Any:
-    return h5py.File("residual", "w", driver="core", backing_store=False)
+    # HDF5 refuses a second file of the same name, and several threads decode at once.
+    return h5py.File(f"residual {next(_file_numbers)}", "w", driver="core", backing_store=False)
