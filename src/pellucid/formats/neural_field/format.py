@@ -13,6 +13,7 @@ from pellucid.errors import NotWritable
 from pellucid.formats.byte_sources import local_path
 from pellucid.formats.location import Location
 from pellucid.formats.neural_field.container import FileSections
+from pellucid.formats.neural_field.decoded_bricks import DecodedBricks
 from pellucid.formats.neural_field.neural_volume import to_voxel_type
 from pellucid.formats.neural_field.residual import Residual
 from pellucid.formats.neural_field.stored_volume import from_sections
@@ -31,12 +32,17 @@ class NeuralReader:
             raise
         self.residual = Residual(self._file, stored, self.volume.shape) if stored else None
         self.header = self.volume.header
+        self._bricks = DecodedBricks(self._decoded, [level.shape for level in self.header.levels])
 
     def read(self, box: Box, out: Voxels, *, level: int = 0, t: int = 0, c: int = 0) -> None:
+        self._bricks.read(box, out, level)
+
+    def _decoded(self, box: Box, level: int) -> Voxels:
         values = self.volume.values(box, level)
         if self.residual and level == 0:
             values += self.residual.read(box)
-        out[...] = to_voxel_type(values, self.header.dtype)
+        voxels: Voxels = to_voxel_type(values, self.header.dtype)
+        return voxels
 
     @property
     def file_bytes(self) -> int:
