@@ -33,7 +33,7 @@ class TestProcesses(EngineContract):
         assert (written(task) == 255 - voxels).all()
 
     def test_a_block_that_kills_every_worker_is_given_up(self, task: Invert) -> None:
-        with pytest.raises(WorkerLost, match="exit code -9"):
+        with pytest.raises(WorkerLost, match="it was stopped by signal 9"):
             list(run(replace(task, trouble="always dies"), blocks(), self.engine(attempts=2)))
 
     def test_a_bug_in_the_task_shows_its_traceback(self, task: Invert) -> None:

@@ -1,7 +1,7 @@
 """Doing many small pieces of work on several threads.
 
 Here: ThreadPool, which spreads a list over the caller's thread and some more.
-Not here: processes (hdf5.process_pool, engines), how many threads there should be (settings).
+Not here: processes (process_pool), how many threads there should be (settings).
 """
 
 import threading

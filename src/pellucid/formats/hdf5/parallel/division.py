@@ -1,7 +1,7 @@
 """How reading a box of an HDF5 dataset is divided among processes.
 
 Here: WorkDivision (the work, what every worker must know, the pieces), made for each way a dataset can be stored.
-Not here: the processes (process_pool), what they do with a piece (worker, worker_codecs).
+Not here: the processes (piece_process), what they do with a piece (worker, worker_codecs).
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,8 @@
 """HDF5 read into shared memory, and written from memory, by several processes.
 
 Here: read_shared and write_parallel.
-Not here: the memory (shared_memory), the processes (process_pool), how the work is divided (pieces), reading in this
-process
-on threads (hdf5).
+Not here: the memory (shared_memory), the processes (piece_process), how the work is divided (division), reading in this
+process on threads (hdf5).
 
 The usual HDF5 library lets one thread work at a time; processes have a lock each. What is left behind after a kill of a
 worker or of the caller is nothing: no process, no named memory, no half-written file.
@@ -23,7 +22,7 @@ from pellucid.formats import registry
 from pellucid.formats.byte_sources import disk_full_errors
 from pellucid.formats.hdf5.format import Hdf5Reader
 from pellucid.formats.hdf5.parallel.division import ReadRequest, WorkDivision, divide
-from pellucid.formats.hdf5.parallel.process_pool import DEPTH, PoolJob, ProcessPool
+from pellucid.formats.hdf5.parallel.piece_process import DEPTH, PieceJob, run_pieces
 from pellucid.formats.hdf5.parallel.worker_codecs import ChunkDecoder
 from pellucid.formats.hdf5.read.arrays import slab_of
 from pellucid.formats.hdf5.write.atomic_file import AtomicFile
@@ -100,11 +99,11 @@ def _fill(shared: SharedArray, reader: Reader, location: Location, wanted: ReadR
         **division.setup, "work": division.work, "memory": shared.descriptor, "file": division.file,
         "name": location.path, "shape": shared.shape, "dtype": shared.dtype.str,
     }  # fmt: skip
-    job = PoolJob(
+    job = PieceJob(
         f"reading {location}", location.path, setup, descriptors, len(division.pieces),
         prepare=lambda piece, slot: division.pieces[piece], watch=team.watch, here=_here(reader, setup, shared, wanted),
     )  # fmt: skip
-    ProcessPool(job, team.processes).run()
+    run_pieces(job, team.processes)
 
 
 def _here(
@@ -187,11 +186,11 @@ class _ParallelEncoder:
                 "filters": [(step.number, step.values) for step in self._pipeline.filters],
                 "chunk_bytes": self._pipeline.chunk_bytes, "itemsize": self._pipeline.itemsize,
             }  # fmt: skip
-            job = PoolJob(
+            job = PieceJob(
                 f"writing {location}", location.path, setup, (slots.descriptor,), len(self._cells),
                 self._prepare, self._store, team.watch,
             )  # fmt: skip
-            ProcessPool(job, count).run()
+            run_pieces(job, count)
             self._memory = np.empty(0, np.uint8)
 
     def _prepare(self, piece: int, slot: int) -> int:

@@ -1,7 +1,7 @@
 """A process that fills or compresses pieces of a shared array for another one.
 
 Here: the worker's main loop, and copying bytes that are stored as they are.
-Not here: pieces that must be decoded or compressed (worker_codecs), handing out pieces (process_pool).
+Not here: pieces that must be decoded or compressed (worker_codecs), handing out pieces (formats.process_pool).
 
 Run as a script with as few imports as will do: it must be at work after ten milliseconds, and NumPy alone takes eighty.
 It dies with its owner: the kernel kills it, and a closed control channel ends it.
