@@ -1,4 +1,4 @@
-"""Every error a user can see: what happened, and what to do about it.
+"""Every error that a user can see: what is wrong, and what to do.
 
 Here: the error classes and their messages.
 Not here: when to raise them (the layer that finds the fault), how to print them (cli).
@@ -13,7 +13,7 @@ REMOTE_REMEDY = "Check the address, AWS_ENDPOINT_URL, the credentials and the ne
 
 
 class PellucidError(Exception):
-    """An error with two sentences: what happened, and what to do.
+    """An error of two sentences: what is wrong, and what to do.
 
     >>> raise PellucidError("The lens cap is on.", remedy="Take it off.")
     Traceback (most recent call last):
@@ -259,11 +259,11 @@ def _size(count: int) -> str:
 
 
 class ChunkConflict(PellucidError):
-    """Two blocks would write into one chunk or shard, and one would be lost."""
+    """Two blocks would write into one chunk or shard, and one would be lost. Both are (z, y, x)."""
 
     def __init__(self, block: Sequence[int], chunk: Sequence[int]) -> None:
         remedy = "Make every block edge a multiple of the output's chunk (or shard) edge."
-        super().__init__(f"Blocks of {tuple(block)} voxels would share chunks of {tuple(chunk)}.", remedy=remedy)
+        super().__init__(f"Blocks of {tuple(block)} (z, y, x) would share chunks of {tuple(chunk)}.", remedy=remedy)
 
 
 class WorkerLost(PellucidError):

@@ -132,7 +132,7 @@ def test_demo_does_the_main_job(tmp_path: Path, capsys: pytest.CaptureFixture[st
     image = np.asarray(Image.open(tmp_path / "demo" / "picture.png")).astype(int)
     assert (image.max(axis=2) > 100).mean() > 0.1  # beads
     assert ((image[..., 0] > 140) & (image[..., 2] < 0.6 * image[..., 0])).sum() > 100  # kernels of copper
-    assert "96 × 96 × 96  48 × 48 × 48" in capsys.readouterr().out
+    assert "96 × 96 × 96, 48 × 48 × 48" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["slices.png", "scan.nxs", "sample.zarr"])

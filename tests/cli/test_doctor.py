@@ -63,7 +63,7 @@ def test_remedies_name_extras_that_exist() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     named = {extra for part in doctor.PARTS for extra in re.findall(r"pellucid\[(\w+)\]", part.remedy)}
     assert named <= set(project["optional-dependencies"])
-    assert {"notebook", "hub", "ucx"} <= named
+    assert {"notebook", "hub", "ucx", "neural"} <= named
 
 
 @pytest.mark.parametrize("part", [*doctor.PARTS, *doctor.PROGRAMS], ids=lambda part: part.module)
@@ -153,14 +153,14 @@ def test_a_folder_that_takes_no_files(tmp_path: Path) -> None:
     with settings.use(chosen):
         cache, kernels, _ = doctor.check_cache()
     assert (cache.state, cache.remedy) == (BAD, "Set PELLUCID_CACHE_FOLDER to a folder with write permission.")
-    assert (kernels.state, kernels.detail) == (OK, f"{tmp_path / 'kernels'}, 0 B in it")
+    assert (kernels.state, kernels.detail) == (OK, f"{tmp_path / 'kernels'}, 0 B used")
 
 
 def test_fullness(tmp_path: Path) -> None:
     (tmp_path / "inner").mkdir()
     (tmp_path / "inner" / "a").write_bytes(bytes(1024))
     (tmp_path / "b").write_bytes(bytes(1024))
-    assert doctor._fullness(tmp_path) == "2.0 KiB in it"
+    assert doctor._fullness(tmp_path) == "2.0 KiB used"
 
 
 def test_small_shared_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -228,7 +228,7 @@ def test_guests_may_not_make_a_long_scene_longer() -> None:
     longer = replace(scene, volumes=(*scene.volumes[1:], VolumeLayer(scene.volumes[0].source + "more")))
     check_scene_size(scene, scene, "control")
     check_scene_size(longer, scene, "own")
-    with pytest.raises(InvalidInput, match="bytes, and may have"):
+    with pytest.raises(InvalidInput, match="bytes; the maximum is"):
         check_scene_size(longer, scene, "control")
 
 
@@ -322,7 +322,7 @@ def test_a_long_message_counts_as_many() -> None:
 def test_of_those_who_may_only_view_a_long_message_is_not_read(instance: Instance) -> None:
     with open_page(instance, "view") as guest:
         guest.say("x" * MAX_VIEW_BYTES)
-        assert "characters, and may have 4,096" in guest.hear_text("error")["what"]
+        assert "characters; the maximum is 4,096" in guest.hear_text("error")["what"]
         guest.say("resize", width=64, height=48)
         guest.say("sing")
         assert "'sing' found" in guest.hear_text("error")["what"]

@@ -203,7 +203,7 @@ def test_info_says_what_reconstruct_would_use(tmp_path: Path, capsys: pytest.Cap
     text = capsys.readouterr().out
     assert "8 of 4 x 3 pixels" in text and "0 to 157.5 degrees" in text
     assert "flats       2 before and 3 after the projections" in text and "darks       2\n" in text
-    assert "The angles are from Tomo_log.txt" in text and "not said: it will be found" in text
+    assert "The angles are from Tomo_log.txt" in text and "not stated; found when reconstructing" in text
     for name in ("Flat_Before", "Flat_After", "180deg"):
         for file in (folder / name).iterdir():
             file.unlink()

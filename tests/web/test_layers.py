@@ -72,7 +72,9 @@ def test_labels_that_do_not_fit_are_shown_with_a_warning(scene_page: Page, name:
     expect(page.get_by_role("button", name=name)).to_be_visible()
     page.get_by_role("button", name="More options").click()
     page.get_by_role("button", name="Open as labels").click()
-    warning = page.get_by_text("The labels have 32 × 32 × 20 voxels, which does not fit the volume of 32 × 32 × 32.")
+    warning = page.get_by_text(
+        "The labels have 32 × 32 × 20 voxels (x, y, z), which does not fit the volume of 32 × 32 × 32."
+    )
     if is_warned:  # For some seconds.
         expect(warning).to_be_visible()
     wait_for_scene(page, "scene.volumes.length === 2")

@@ -151,4 +151,4 @@ class Lease:
 
 
 def _taken_meanwhile() -> AgentRunning:
-    return AgentRunning("Another agent was started at this moment.", remedy="Use the other agent.")
+    return AgentRunning("Another agent started at the same time.", remedy="Use the other agent.")

@@ -147,7 +147,7 @@ class Agent:
         self._server = HttpServer(config, connections)
         url = access.address = await self._opened(acceptor, port)
         if not self._lease.renew(url, access.token):
-            raise InvalidInput("Another agent was started at this moment.", remedy="Use the other agent.")
+            raise InvalidInput("Another agent started at the same time.", remedy="Use the other agent.")
         work = [asyncio.create_task(self._watch()), asyncio.create_task(self._renew(url))]
         if front is not None:
             work.append(asyncio.create_task(front.report(self._keeper)))

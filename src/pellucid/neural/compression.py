@@ -145,7 +145,7 @@ def _check_values(volume: Volume) -> None:
             if not np.isfinite(volume.read(box)).all():
                 raise InvalidInput(
                     "The volume has voxels that are NaN or infinite.",
-                    remedy="Replace them, such as with its smallest value.",
+                    remedy="Replace them first, for example with the smallest value.",
                 )
 
 
@@ -158,7 +158,9 @@ def _device(name: str | None) -> torch.device:
     if name is None:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if name.startswith("cuda") and not torch.cuda.is_available():
-        raise InvalidInput("PyTorch finds no GPU here.", remedy="Use --device cpu, or install PyTorch with CUDA.")
+        raise InvalidInput(
+            "PyTorch found no CUDA GPU on this machine.", remedy="Use --device cpu, or install PyTorch with CUDA."
+        )
     return torch.device(name)
 
 
@@ -197,7 +199,7 @@ def _search(volume: Volume, samples: Samples, device: torch.device, options: Com
         best = max(psnr for psnr, _ in tried.values())
         raise InvalidInput(
             f"{target:.1f} dB were not reached; the best field has {best:.1f} dB.",
-            remedy="Allow more time with --time, or use --max-error, which codes what the field lacks.",
+            remedy="Allow more time with --time, or use --max-error, which also stores the remaining error.",
         )
     return tried[min(good)][1]
 

@@ -52,7 +52,7 @@ def code_residual(
     bound = coding_bound(max_error, volume.dtype) - tolerance
     if bound <= 0:
         raise InvalidInput(
-            f"The error {max_error} is below what evaluations on different machines differ by, {tolerance:.2g}.",
+            f"The error bound {max_error} is too small: results on different machines differ by {tolerance:.2g}.",
             remedy=f"Use at least {2 * tolerance:.2g}, or store the volume with a lossless codec.",
         )
     sections = {}
@@ -75,7 +75,7 @@ def code_residual(
     quality = measure(volume, read)
     if not quality.max_error <= max_error:
         raise InvalidInput(
-            f"An error of {quality.max_error:.3g} is left, above the bound {max_error:.3g}.",
+            f"The largest error is {quality.max_error:.3g}, above the bound {max_error:.3g}.",
             remedy="Use a larger bound.",
         )
     return quality, sections

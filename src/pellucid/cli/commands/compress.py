@@ -26,18 +26,18 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         metavar="BYTES",
         help="size of the field, such as 1MB (default: 1/100 of the volume)",
     )
-    parser.add_argument("--psnr", type=float, metavar="DB", help="look for the smallest field of this quality")
+    parser.add_argument("--psnr", type=float, metavar="DB", help="find the smallest field with this PSNR")
     parser.add_argument(
         "--max-error",
         type=float,
         metavar="E",
-        help="largest error of any voxel, in the volume's units; what the field lacks is coded",
+        help="largest error of any voxel, in the volume's units; the remaining error is stored too",
     )
-    parser.add_argument("--time", type=seconds, metavar="T", help="train for so long, such as 60s or 5min")
-    parser.add_argument("--steps", type=count_argument, help="training steps")
+    parser.add_argument("--time", type=seconds, metavar="T", help="training time, such as 60s or 5min")
+    parser.add_argument("--steps", type=count_argument, help="number of training steps")
     parser.add_argument("--model", choices=MODELS, default="adaptive", help="kind of network")
     parser.add_argument("--device", help="cpu, cuda or cuda:1 (default: a GPU if available)")
-    parser.add_argument("--seed", type=int, default=42, help="start of the random numbers")
+    parser.add_argument("--seed", type=int, default=42, help="seed of the random numbers")
     parser.add_argument("--overwrite", action="store_true", help="overwrite an existing output")
     parser.set_defaults(run=run)
 

@@ -60,18 +60,19 @@ class OptionalComponent:
 
 PARTS = (
     OptionalComponent("cupy", "FFT, sort and scan on CUDA", "pip install 'pellucid[cuda]'", "cupy-cuda13x"),
+    OptionalComponent("torch", "compressing volumes into neural fields", "pip install 'pellucid[neural]'"),
     OptionalComponent("jupyterhub", "many users on one server", "pip install 'pellucid[hub]'"),
     OptionalComponent("anywidget", "viewers in notebooks", "pip install 'pellucid[notebook]'"),
     OptionalComponent("ucxx", "RDMA between nodes", "pip install 'pellucid[ucx]'", "ucxx-cu13"),
 )
-PROGRAMS = (OptionalComponent("sbatch", "running on a cluster", "run this on a log-in node of a Slurm cluster"),)
+PROGRAMS = (OptionalComponent("sbatch", "running on a cluster", "Run pellucid on a login node of a Slurm cluster."),)
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     parser = commands.add_parser(
         "doctor", help="check what this machine supports, what is missing and how to install it"
     )
-    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
 
@@ -130,14 +131,14 @@ def check_settings() -> list[Finding]:
 def check_cores() -> list[Finding]:
     usable, there = len(os.sched_getaffinity(0)), os.cpu_count() or 1
     of_all = "" if usable == there else f" of {there}"
-    detail = f"{usable}{of_all} usable, {settings.current().threads} threads by settings"
+    detail = f"{usable}{of_all} usable, {settings.current().threads} threads used"
     return [Finding("cores", OK, detail, is_required=True)]
 
 
 def check_memory() -> list[Finding]:
     total, free = settings.total_memory_bytes(), settings.available_memory_bytes()
     budget = settings.current().memory_bytes
-    detail = f"{amount(total, 'B')}, {amount(free, 'B')} available, {amount(budget, 'B')} may be used"
+    detail = f"{amount(total, 'B')}, {amount(free, 'B')} available, {amount(budget, 'B')} budget"
     return [Finding("memory", OK, detail, is_required=True)]
 
 
@@ -152,11 +153,13 @@ def check_shared_memory() -> list[Finding]:
 
 def _dev_shm(folder: Path = Path("/dev/shm")) -> Finding:
     if not folder.is_dir():
-        return Finding("/dev/shm", ABSENT, "not there", "Start the container with --shm-size=4g.")
+        return Finding("/dev/shm", ABSENT, "missing", "Start the container with --shm-size=4g.")
     usage = shutil.disk_usage(folder)
     detail = f"{amount(usage.total, 'B')}, {amount(usage.free, 'B')} free"
     if usage.total < SMALL_SHARED_MEMORY:
-        return Finding("/dev/shm", BAD, f"{detail}: small", "Start the container with --shm-size=4g.")
+        return Finding(
+            "/dev/shm", BAD, f"{detail}; too small for large volumes", "Start the container with --shm-size=4g."
+        )
     return Finding("/dev/shm", OK, detail)
 
 
@@ -202,7 +205,7 @@ def _fullness(folder: Path) -> str:
             count += 1
         if count > CACHE_FILES_COUNTED:
             return f"more than {amount(total, 'B')}"
-    return f"{amount(total, 'B')} in it"
+    return f"{amount(total, 'B')} used"
 
 
 # Devices
@@ -249,7 +252,7 @@ def _kernel(device: Device) -> Finding:
     except RuntimeError as error:
         remedy = "The compiler's message is above; on CUDA, check the driver too."
         return Finding(name, BAD, str(error).partition("\n")[0], remedy, is_required=not device.is_cuda)
-    detail = f"compiled in {duration(seconds)}, and ran" if seconds > SLOW_KERNEL_S else "ran, from the kernel folder"
+    detail = f"works, compiled in {duration(seconds)}" if seconds > SLOW_KERNEL_S else "works, already compiled"
     return Finding(name, OK, detail, is_required=not device.is_cuda)
 
 

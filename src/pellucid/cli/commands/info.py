@@ -31,7 +31,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument(
         "--statistics", action="store_true", help="include value range and percentiles (reads all voxels)"
     )
-    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
 
@@ -77,14 +77,19 @@ def _scan_text(facts: dict[str, Any]) -> str:
         rows.append(("lacks", facts["lacks"]))
         return _table(facts["name"], rows)
     first, last = facts["first_angle_deg"], facts["last_angle_deg"]
-    pixel = f"{facts['pixel_size_um']:g} um" if facts["pixel_size_um"] else "not said"
+    pixel = f"{facts['pixel_size_um']:g} um" if facts["pixel_size_um"] else "not stated"
     rows += [
         ("projections", f"{facts['projections']} of {facts['columns']} x {facts['rows']} pixels, {facts['dtype']}"),
         ("angles", f"{first:g} to {last:g} degrees, steps of {facts['step_deg']:.4g}, {facts['span_deg']:.4g} in all"),
         ("flats", _frames_text(facts["flat_groups"])),
         ("darks", _frames_text(facts["dark_groups"])),
         ("pixel size", pixel),
-        ("axis", f"column {axis:g}" if (axis := facts["axis_column"]) is not None else "not said: it will be found"),
+        (
+            "axis",
+            f"column {axis:g}"
+            if (axis := facts["axis_column"]) is not None
+            else "not stated; found when reconstructing",
+        ),
         *(("assumed", text) for text in facts["assumptions"]),
     ]
     return _table(facts["name"], rows)
@@ -170,15 +175,15 @@ def _text(facts: dict[str, Any]) -> str:
     rows = [
         ("format", f"{facts['format']}{', ' + facts['codec'] if facts['codec'] else ''}"),
         ("shape", f"{_times(facts['shape'])} (z, y, x), {facts['dtype']}, {amount(facts['bytes'], 'B')}"),
-        ("spacing", f"{_times(facts['spacing'])} {facts['unit']}".rstrip()),
-        ("chunks", _times(facts["chunk"])),
+        ("spacing", f"{_times(facts['spacing'])} {facts['unit']}".rstrip() + " (z, y, x)"),
+        ("chunks", f"{_times(facts['chunk'])} (z, y, x)"),
     ]
     if facts["orientation"]:
         rows.append(("orientation", facts["orientation"]))
     if facts["times"] * facts["channels"] > 1:
         rows.append(("series", f"time steps: {facts['times']}, channels: {facts['channels']}; choose by :t=0,c=0"))
     if len(facts["levels"]) > 1:
-        rows.append(("levels", "  ".join(_times(shape) for shape in facts["levels"])))
+        rows.append(("levels", ", ".join(_times(shape) for shape in facts["levels"]) + " (z, y, x)"))
     if "parameters" in facts:
         rows += _neural_rows(facts)
     if "value_range" in facts:

@@ -159,7 +159,7 @@ def _requested_counts(layout: Layout) -> list[int]:
     shard, chunk = layout.shard or DEFAULT_CHUNK, layout.levels[0].chunk
     if any(s <= 0 or n <= 0 or s % n for s, n in zip(shard, chunk, strict=True)):
         raise InvalidInput(
-            f"Shards of {tuple(shard)} voxels do not consist of whole chunks of {tuple(chunk)}.",
+            f"Shards of {tuple(shard)} voxels (z, y, x) do not consist of whole chunks of {tuple(chunk)}.",
             remedy="Make every edge of the shard a multiple of the chunk's edge.",
         )
     return [s // n for s, n in zip(shard, chunk, strict=True)]

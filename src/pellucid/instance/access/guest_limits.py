@@ -61,7 +61,7 @@ def check_scene_size(scene: Scene, before: Scene, capability: Capability) -> Non
         max_bytes = max(MAX_GUEST_SCENE_BYTES, scene_bytes(before)) if size > MAX_GUEST_SCENE_BYTES else max_bytes
     if size > max_bytes:
         remedy = "Use fewer layers, points of transfer functions or colours of labels."
-        raise InvalidInput(f"The scene would have {size:,} bytes, and may have {max_bytes:,}.", remedy=remedy)
+        raise InvalidInput(f"The scene would have {size:,} bytes; the maximum is {max_bytes:,}.", remedy=remedy)
 
 
 def scene_bytes(scene: Scene) -> int:

@@ -62,7 +62,7 @@ class AgentRun:
         if state is not None and state.phase == "ended":  # Somebody stopped it on the agent's page.
             raise Cancelled("The reconstruction")
         why = "" if state is None else f": {state.reason.rstrip('.')}"
-        raise PellucidError(f"The reconstruction did not finish{why}.", remedy="Read its log.")
+        raise PellucidError(f"The reconstruction did not finish{why}.", remedy="See its log.")
 
 
 async def _pause(stopped: asyncio.Event, is_cancelled: bool) -> None:

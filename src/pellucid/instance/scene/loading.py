@@ -108,7 +108,7 @@ def _mismatch(session: Session, described: replies.SourceDescribed) -> str:
         return ""
     if any(place_labels(labels, grid, *volume) or _same_extent(grid, volume[1]) for volume in volumes):
         return ""
-    return f"The labels have {_size(grid)} voxels, which does not fit the volume of {_size(volumes[0][1])}."
+    return f"The labels have {_size(grid)} voxels (x, y, z), which does not fit the volume of {_size(volumes[0][1])}."
 
 
 def _same_extent(one: replies.VolumeFacts, other: replies.VolumeFacts) -> bool:

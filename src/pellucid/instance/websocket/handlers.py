@@ -133,7 +133,7 @@ def _cut(session: Session, cut: SliceRequest) -> SliceRequest:
     facts = session.catalogue.facts(volumes[cut.layer].source)
     if facts is not None and not all(0 <= a < b for a, b in zip(cut.voxel, facts.shape, strict=True)):
         raise InvalidInput(
-            f"Voxel {cut.voxel} is outside the volume.", remedy=f"Use a voxel within the shape {facts.shape}."
+            f"Voxel {cut.voxel} (z, y, x) is outside the volume.", remedy=f"Use a voxel within the shape {facts.shape}."
         )
     return cut
 

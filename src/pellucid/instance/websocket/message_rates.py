@@ -103,7 +103,8 @@ class MessageLimiter:
         """Refuse a message that is longer than anything that this client may send, before it is read."""
         if length > self._max_length:
             raise InvalidInput(
-                f"A message has {length:,} characters, and may have {self._max_length:,}.", remedy="Send less at once."
+                f"A message has {length:,} characters; the maximum is {self._max_length:,}.",
+                remedy="Send less at once.",
             )
 
     def offer(self, message: client_messages.Incoming) -> float:

@@ -102,7 +102,7 @@ def reconstruct(
     if isinstance(source, Scan):
         raise InvalidInput(
             "reconstruct() takes a path, not a Scan.",
-            remedy="Pass its path and ScanOptions, or use pellucid.tomo.pipeline.in_memory.reconstruct_array(scan).",
+            remedy="Pass its path and ScanOptions, or use pellucid.tomo.reconstruct_array(scan).",
         )
     running, place = running or RunOptions(), Location.parse(target).absolute
     with closing(open_scan(source, options)) as scan:

@@ -84,7 +84,8 @@ def fitting_chunk(chunk: Shape, shape: Shape, itemsize: int) -> Shape:
     z, y, x = (max(1, min(c, n)) for c, n in zip(chunk, shape, strict=True))
     if z * y * x * itemsize > _MAX_CHUNK_BYTES:
         raise InvalidInput(
-            f"Chunks of {(z, y, x)} voxels are too large for HDF5.", remedy="Choose chunks of less than 4 GiB."
+            f"Chunks of {(z, y, x)} voxels (z, y, x) are too large for HDF5.",
+            remedy="Choose chunks of less than 4 GiB.",
         )
     return (z, y, x)
 
