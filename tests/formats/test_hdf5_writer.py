@@ -23,7 +23,7 @@ from pellucid.errors import (
     UnsupportedType,
 )
 from pellucid.formats.hdf5.filters import WRITTEN_CODECS
-from pellucid.formats.hdf5.format import open_reader, open_writer
+from pellucid.formats.hdf5.format import Hdf5Reader, open_reader, open_writer
 from pellucid.formats.hdf5.opening import staging_folder
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level, Voxels
@@ -80,6 +80,7 @@ def test_levels_open_as_one_volume(tmp_path: Path, codec: str) -> None:
     writer.finish()
     writer.close()
     reader = open_reader(Location.parse(tmp_path / "out.h5"))
+    assert isinstance(reader, Hdf5Reader)
     assert reader.dataset_name == "/entry/scan"
     assert [level.shape for level in reader.header.levels] == [SHAPE, halves]
     assert reader.header.levels[1].spacing == (2.0, 2.0, 2.0)

@@ -3,11 +3,13 @@
 from pathlib import Path
 from typing import Literal
 
+import h5py
 import netCDF4
 import numpy as np
 import pytest
 from scipy.io import netcdf_file
 
+import pellucid
 from pellucid.box import Box
 from pellucid.errors import (
     Corrupted,
@@ -144,6 +146,32 @@ def test_netcdf4_is_read_as_hdf5(tmp_path: Path) -> None:
         assert reader.header.levels[0].spacing == (2.0, 0.5, 0.25)
         assert reader.header.unit == "mm"
         reader.close()
+
+
+@pytest.mark.parametrize("chunk", [None, (2, 3, 4)])
+def test_packed_values_of_netcdf4(chunk: tuple[int, int, int] | None, tmp_path: Path) -> None:
+    voxels = numbers(SHAPE, "int16")
+    with netCDF4.Dataset(tmp_path / "a.nc", "w") as file:
+        for name, length in zip("zyx", SHAPE, strict=True):
+            file.createDimension(name, length)
+        density = file.createVariable("density", "i2", ("z", "y", "x"), chunksizes=chunk)
+        density.scale_factor, density.add_offset = 0.5, -3.0
+        density.set_auto_maskandscale(False)
+        density[:] = voxels
+    for name in ("a.nc", "a.h5"):
+        path = (tmp_path / "a.nc").rename(tmp_path / name)
+        with pellucid.open(path) as volume:
+            assert volume.dtype == np.float32
+            np.testing.assert_array_equal(volume.read(), voxels.astype(np.float32) * 0.5 - 3)
+            np.testing.assert_array_equal(volume[1:, 2:4, 3], voxels[1:, 2:4, 3].astype(np.float32) * 0.5 - 3)
+        path.rename(tmp_path / "a.nc")
+
+
+def test_an_attribute_of_another_program_scales_nothing(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("density", data=np.ones(SHAPE, np.int16)).attrs["scale_factor"] = 0.5
+    with pellucid.open(tmp_path / "a.h5") as volume:
+        assert (volume.dtype.name, volume.value_range) == ("int16", (1, 1))
 
 
 def test_unknown_number_of_records_follows_from_the_size(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from pellucid.errors import Incomplete, InvalidInput, OutputExists, SelectionInv
 from pellucid.formats.byte_sources import UNFINISHED, ByteSource, disk_full_errors
 from pellucid.formats.flat.deflate import gzip_stream
 from pellucid.formats.flat.placement import FlatArray, Placement, allocate, read_box
-from pellucid.formats.protocol import Header, Level, Spacing, Voxels
+from pellucid.formats.protocol import Header, Level, Reader, Spacing, Voxels
 
 _COPY_BYTES = 1 << 20
 
@@ -52,19 +52,19 @@ class FlatReader:
 class ScaledReader:
     """Stored numbers that mean ``slope * number + intercept``, given as float32."""
 
-    def __init__(self, stored: FlatReader, slope: float, intercept: float) -> None:
+    def __init__(self, stored: Reader, slope: float, intercept: float) -> None:
         self._stored = stored
         self._slope = slope
         self._intercept = intercept
         self.header = replace(stored.header, dtype=np.dtype(np.float32))
 
     def read(self, box: Box, out: Voxels, *, level: int = 0, t: int = 0, c: int = 0) -> None:
-        _, rows, columns = box.shape
-        for index, plane in enumerate(box.tiles((1, *box.stop[1:]))):
-            numbers: Voxels = np.empty((1, rows, columns), self._stored.header.dtype)
-            self._stored.read(plane, numbers, level=level, t=t, c=c)
+        depth = self._stored.header.levels[level].chunk[0]
+        for part in box.tiles((depth, *box.stop[1:])):
+            numbers: Voxels = np.empty(part.shape, self._stored.header.dtype)
+            self._stored.read(part, numbers, level=level, t=t, c=c)
             # In float64: int32 numbers would lose digits before they are scaled.
-            out[index] = numbers[0].astype(np.float64) * self._slope + self._intercept
+            out[part.relative_to(box.start).slices] = numbers.astype(np.float64) * self._slope + self._intercept
 
     def close(self) -> None:
         self._stored.close()

@@ -13,17 +13,25 @@ from typing import Any
 from pellucid.box import Box
 from pellucid.errors import Corrupted
 from pellucid.formats.byte_sources import local_path
-from pellucid.formats.flat.reader_writer import check_selection
+from pellucid.formats.flat.reader_writer import ScaledReader, check_selection
 from pellucid.formats.hdf5.links import LinkedFile
 from pellucid.formats.hdf5.lookup import find_dataset
-from pellucid.formats.hdf5.metadata import axes_of, level_datasets, level_of, native_type, pipeline_of, spacing_of
+from pellucid.formats.hdf5.metadata import (
+    axes_of,
+    level_datasets,
+    level_of,
+    native_type,
+    pipeline_of,
+    scaling_of,
+    spacing_of,
+)
 from pellucid.formats.hdf5.read.arrays import Hdf5Array, stored_array
 from pellucid.formats.hdf5.read.chunk_grid import Hdf5Axes
 from pellucid.formats.hdf5.references import require_references
 from pellucid.formats.hdf5.write.writer import create_or_resume
 from pellucid.formats.location import Location
 from pellucid.formats.orientation import from_attributes
-from pellucid.formats.protocol import Header, Layout, Voxels, Writer
+from pellucid.formats.protocol import Header, Layout, Reader, Voxels, Writer
 from pellucid.formats.thread_pool import ThreadPool
 
 # What h5py makes of broken metadata.
@@ -31,7 +39,10 @@ _BROKEN = (LookupError, OSError, RuntimeError, ValueError, TypeError, AttributeE
 
 
 class Hdf5Reader:
-    """One dataset and its coarser levels."""
+    """One dataset and its coarser levels, as they are stored.
+
+    scaling: slope and intercept that turn the stored numbers into values.
+    """
 
     def __init__(self, location: Location, threads: int | None = None) -> None:
         self._path = str(local_path(location))
@@ -42,6 +53,7 @@ class Hdf5Reader:
             self.dataset_name: str = dataset.name
             self.arrays: tuple[Hdf5Array, ...] = ()
             self._open_levels(dataset)
+            self.scaling = scaling_of(dataset)
         except _BROKEN as error:
             self.close()
             raise Corrupted(self._path, f"its structure is invalid ({error})") from error
@@ -76,9 +88,10 @@ class Hdf5Reader:
         self._file.close()
 
 
-def open_reader(location: Location) -> Hdf5Reader:
+def open_reader(location: Location) -> Reader:
     """The dataset that the location names, or the only volume of the file."""
-    return Hdf5Reader(location)
+    reader = Hdf5Reader(location)
+    return reader if reader.scaling == (1.0, 0.0) else ScaledReader(reader, *reader.scaling)
 
 
 def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> Writer:

@@ -1,6 +1,6 @@
 """What an HDF5 dataset says of itself.
 
-Here: which axis is which, spacing and unit, the coarser levels, the filters.
+Here: which axis is which, spacing and unit, packed values, the coarser levels, the filters.
 Not here: finding the dataset (lookup), its voxels (chunks, arrays).
 
 Axes: labels of the dimension scales where every axis has one of t, c, z, y, x; otherwise (z, y, x), (t, z, y, x) or
@@ -9,6 +9,7 @@ Axes: labels of the dimension scales where every axis has one of t, c, z, y, x; 
 """
 
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import h5py
@@ -28,6 +29,8 @@ _SPACING_ATTRIBUTES = (
     ("spacing", ""), ("element_size_um", "um"), ("spacing_nm", "nm"), ("spacing_um", "um"), ("spacing_mm", "mm"),
     ("resolution", ""),
 )  # fmt: skip
+
+_NETCDF_ATTRIBUTE, _NETCDF_NAMES = "_NCProperties", (".nc", ".nc4")
 
 
 def axes_of(dataset: Any, path: str) -> Hdf5Axes:
@@ -92,6 +95,20 @@ def spacing_of(dataset: Any) -> tuple[Spacing | None, str]:
             return (z, y, x), unit or short_unit(_text(dataset.attrs.get("unit", "")))
     spacing, unit = spacing_of_scales(dataset)
     return spacing, unit or short_unit(_text(dataset.attrs.get("unit", "")))
+
+
+def scaling_of(dataset: Any) -> tuple[float, float]:
+    """Slope and intercept of packed values in a NetCDF 4 file; (1, 0) where stored numbers are the values."""
+    if _NETCDF_ATTRIBUTE not in dataset.file.attrs and Path(dataset.file.filename).suffix.lower() not in _NETCDF_NAMES:
+        return 1.0, 0.0
+    slope, intercept = _number(dataset, "scale_factor", 1.0), _number(dataset, "add_offset", 0.0)
+    return slope, intercept
+
+
+def _number(dataset: Any, name: str, otherwise: float) -> float:
+    value = np.asarray(dataset.attrs.get(name, otherwise))
+    is_usable = value.size == 1 and value.dtype.kind in "iuf" and bool(np.isfinite(value).all())
+    return float(value.reshape(-1)[0]) if is_usable else otherwise
 
 
 def _text(value: Any) -> str:
