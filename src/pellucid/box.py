@@ -16,7 +16,7 @@ Shape = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Box:
-    """A half-open region of voxels: start is inside, stop is not.
+    """A half-open region of voxels in (z, y, x) order: start is inside, stop is not.
 
     >>> box = Box((0, 0, 0), (2, 3, 4))
     >>> box.shape, box.size
@@ -59,12 +59,12 @@ class Box:
 
     @property
     def slices(self) -> tuple[slice, slice, slice]:
-        """For indexing a NumPy array whose voxel (0, 0, 0) is the volume's."""
+        """Slices to index a NumPy array of the whole volume."""
         z, y, x = (slice(start, stop) for start, stop in zip(self.start, self.stop, strict=True))
         return (z, y, x)
 
     def intersect(self, other: "Box") -> "Box":
-        """The common part; an empty box where there is none."""
+        """The part that both have in common; an empty box if there is none."""
         start = triple(max(a, b) for a, b in zip(self.start, other.start, strict=True))
         stop = triple(min(a, b) for a, b in zip(self.stop, other.stop, strict=True))
         return Box(start, triple(max(a, b) for a, b in zip(start, stop, strict=True)))
@@ -80,17 +80,17 @@ class Box:
         )
 
     def relative_to(self, origin: Shape) -> "Box":
-        """The same voxels, counted from ``origin``."""
+        """The same voxels, relative to ``origin``."""
         z, y, x = origin
         return self.shift((-z, -y, -x))
 
     def grow(self, by: Shape) -> "Box":
-        """Larger by so many voxels on every side; may reach outside the volume."""
+        """Extended by so many voxels on every side; it may reach outside the volume."""
         start = triple(a - b for a, b in zip(self.start, by, strict=True))
         return Box(start, triple(a + b for a, b in zip(self.stop, by, strict=True)))
 
     def tiles(self, tile: Shape) -> Iterator["Box"]:
-        """The cells of the grid of ``tile`` (anchored at voxel 0) that touch this box, cut to it, x fastest."""
+        """The cells of the grid of ``tile`` (anchored at voxel 0) that touch this box, clipped to it, x fastest."""
         for cell in self.cells(tile):
             start = triple(i * n for i, n in zip(cell, tile, strict=True))
             yield Box(start, triple(a + n for a, n in zip(start, tile, strict=True))).intersect(self)

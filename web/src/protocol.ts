@@ -49,8 +49,9 @@ export interface Resize {
   readonly type: "resize";
 }
 
-/** An eye in world units, axes (x, y, z).
- * field_of_view_deg: vertical angle of a perspective camera; None makes it orthographic, `height` world units tall. */
+/** A camera in world units, axes (x, y, z).
+ * field_of_view_deg: vertical angle of a perspective camera; None for an orthographic camera of `height` world
+ * units. */
 export interface Camera {
   readonly position: readonly [number, number, number];
   readonly target: readonly [number, number, number];
@@ -173,8 +174,8 @@ export interface ScanOptions {
   readonly is_repaired: boolean;
 }
 
-/** energy_kev: of the beam. distance_mm: from sample to detector. pixel_size_um. delta_over_beta: of the sample's
- * refractive index.
+/** Phase retrieval for one material. energy_kev: of the beam. distance_mm: from sample to detector. pixel_size_um:
+ * at the sample. delta_over_beta: of the sample's refractive index.
  * >>> round(Paganin(energy_kev=20, distance_mm=100, pixel_size_um=1.0, delta_over_beta=500).radius_px, 2)
  * 15.71 */
 export interface Paganin {
@@ -185,10 +186,10 @@ export interface Paganin {
 }
 
 /** How rings are removed.
- * snr: how far a column stands out before it counts. large_size, small_size: columns of the medians of algorithms 5
- * and 6, and of 3; without them a share of the detector, for wide medians wear off what is small. drop: share of the
- * views left out when the brightness of a column is judged. level, sigma: of the
- * wavelet method. strength: of the regularised one. */
+ * snr: how far a column must stand out to count as a ring. large_size, small_size: number of columns in the medians of
+ * algorithms 5 and 6, and of algorithm 3; None for a share of the detector, because wide medians erode small features.
+ * drop: share of the views left out when the brightness of a column is judged. level, sigma: of the wavelet method.
+ * strength: of the regularised method. */
 export interface RingSettings {
   readonly method: string;
   readonly snr: number;
@@ -200,17 +201,16 @@ export interface RingSettings {
   readonly strength: number;
 }
 
-/** Every choice of a reconstruction, with a sensible default.
- * center: the column of the axis in the middle row, "auto", or the name of a way to find it; tilt: columns that it
- * moves by from one row to the next; "auto": measured; "when-clear": measured together with the center, and corrected
- * where it is clear. is_offset: a full turn with the axis at the border of the detector,
- * whose opposite views are joined. roll_deg: by which the detector is turned against the axis, or "auto"; projections
- * are put upright first. binning: pixels of the detector along the edge of a voxel. phase: retrieved from whole
- * projections first, or None. zingers: by how much less
- * than its neighbours a pixel attenuates to be replaced, 0 for never. air: columns at both ends that are taken to be
- * air, 0 for none. rings: how they are removed. filter, padding: of direct and gridding. iterations: of sirt and
- * cgls, 0 for as many as the method usually needs. is_nonnegative: of sirt. is_circle: whether pixels that not all
- * views see are left at 0. */
+/** All settings of a reconstruction, with sensible defaults.
+ * center: column of the rotation axis in the middle row, "auto", or the name of a search method. tilt: columns that
+ * the axis moves from one row to the next; "auto": measured; "when-clear": measured together with the center, and
+ * corrected if it is significant. is_offset: a full turn with the axis near the edge of the detector, whose opposite
+ * views are joined. roll_deg: rotation of the detector against the axis, or "auto"; projections are rotated first.
+ * binning: detector pixels along the edge of a voxel. phase: retrieved from whole projections first, or None. zingers:
+ * a pixel that attenuates less than its neighbours by this amount is replaced; 0 for none. air: columns at both ends
+ * that show only air, 0 for none. rings: how rings are removed. filter, padding: of direct and gridding. iterations:
+ * of sirt and cgls, 0 for the default of the method. is_nonnegative: of sirt. is_circle: whether pixels that not all
+ * views see stay 0. */
 export interface Recipe {
   readonly center: number | string;
   readonly tilt: number | string;
@@ -292,11 +292,11 @@ export interface Welcome {
   readonly type: "welcome";
 }
 
-/** The gradient's magnitude as second axis of a transfer function: how much of the material counts.
+/** A second axis of a transfer function: the gradient changes the opacity.
  * factors: (position, factor), linear in between, constant outside; positions run from 0 to 1 over `gradient_range`,
  * the change of the value per voxel (along its shortest edge). A factor multiplies the density: half of the material
- * with a factor of 0.5, none with 0. It is a product and not a free table over both axes, because two curves are
- * what a person can draw and read, and they do what the second axis is for: boundaries stay, the inside goes.
+ * with a factor of 0.5, none with 0. It is a product of two curves, not a table over both axes, because users can draw
+ * and read two curves, and boundaries stay visible while the inside becomes transparent.
  * >>> Edges(((0.0, 0.0), (1.0, 1.0)), (0.0, 10.0)).table()[[0, -1]].tolist()
  * [0.0, 1.0] */
 export interface Edges {
@@ -306,10 +306,10 @@ export interface Edges {
 
 /** Colour and opacity between control points, linear in between, constant outside.
  * colors: (position, (red, green, blue)); opacities: (position, opacity). Positions run from 0 to 1 over
- * `value_range`; colours and opacities from 0 to 1. Opacity is what one voxel of material takes from the light that
- * passes through it. gamma bends the way from value to position. edges: how the gradient changes the opacity.
- * is_preintegrated: whether a step takes all values between those at its ends, and not only that in its middle: then
- * no narrow peak of the opacity falls between two samples, for about twice the time. */
+ * `value_range`; colours and opacities from 0 to 1. Opacity is the share of the light that one voxel of material
+ * absorbs. gamma: changes the mapping from value to position. edges: how the gradient changes the opacity.
+ * is_preintegrated: whether a step uses all values between its two ends instead of the value in its middle; then no
+ * narrow peak of the opacity is missed, and it takes about twice the time. */
 export interface TransferFunction {
   readonly colors: readonly (readonly [number, readonly [number, number, number]])[];
   readonly opacities: readonly (readonly [number, number])[];
@@ -326,7 +326,7 @@ export interface Isosurface {
   readonly opacity: number;
 }
 
-/** A half-open region of voxels: start is inside, stop is not.
+/** A half-open region of voxels in (z, y, x) order: start is inside, stop is not.
  * >>> box = Box((0, 0, 0), (2, 3, 4))
  * >>> box.shape, box.size
  * ((2, 3, 4), 24) */
@@ -342,7 +342,7 @@ export interface Transform {
   readonly translation: readonly [number, number, number];
 }
 
-/** How one label is drawn. color: None for the automatic one; opacity: None for that of all labels. */
+/** How one label is drawn. color: None for the automatic colour; opacity: None for the opacity of all labels. */
 export interface LabelColor {
   readonly label: number;
   readonly color: readonly [number, number, number] | null;
@@ -350,18 +350,18 @@ export interface LabelColor {
 }
 
 /** One colour for each label, never mixed between labels.
- * opacity: of one voxel of any label except 0, which is nothing and is not drawn. colors: what is drawn otherwise;
- * label 0 too, if it is given an opacity. */
+ * opacity: of one voxel of any label except 0, which is not drawn. colors: exceptions; label 0 is drawn too if it has
+ * an opacity here. */
 export interface Labels {
   readonly opacity: number;
   readonly colors: readonly LabelColor[];
 }
 
-/** A volume to draw. source: its URI; of a series, the step at the scene's time. clip: only these voxels of it.
- * labels: its voxels are whole numbers that name things; they are drawn in these colours instead of the transfer
- * function's, unlit or lit at their borders.
- * user_shading: the hash of a shading that the renderer was given; parameters: (name, value) pairs for it.
- * is_visible: whether it is drawn; of every layer. */
+/** A volume to draw. source: its location; of a series, the time step of the scene. clip: only these voxels (z, y,
+ * x).
+ * labels: its voxels are whole numbers that name objects; they are drawn in these colours instead of the transfer
+ * function, unlit or lit at their boundaries. user_shading: the hash of a custom shading that was added to the
+ * renderer; parameters: (name, value) pairs for it. is_visible: whether it is drawn; every layer has this. */
 export interface VolumeLayer {
   readonly source: string;
   readonly transfer: TransferFunction;
@@ -392,8 +392,8 @@ export interface ClipPlane {
 }
 
 /** Points to draw as spheres. source: a file, or the name of Points in memory.
- * radius_scale: world units of radius per unit of the value; without a positive radius nothing is drawn. The transfer
- * function gives the colour; a value that it makes transparent is not drawn, every other one is opaque. */
+ * radius_scale: radius in world units per unit of the value; points without a positive radius are not drawn. The
+ * transfer function gives the colour; a value that it makes transparent is not drawn, all others are opaque. */
 export interface PointsLayer {
   readonly source: string;
   readonly transfer: TransferFunction;
@@ -403,8 +403,9 @@ export interface PointsLayer {
   readonly is_visible: boolean;
 }
 
-/** Triangles to draw, both sides alike. source: a file, or the name of a Mesh in memory.
- * opacity: of one surface; 1 hides what is behind. Through others the nearest eight along a ray are seen. */
+/** A mesh to draw, with both sides alike. source: a file, or the name of a Mesh in memory.
+ * opacity: of one surface; 1 hides everything behind it. Of translucent surfaces, the nearest eight along a ray are
+ * drawn. */
 export interface MeshLayer {
   readonly source: string;
   readonly color: readonly [number, number, number];
@@ -414,10 +415,10 @@ export interface MeshLayer {
   readonly is_visible: boolean;
 }
 
-/** A plane through a volume, drawn where it cuts the volume. point, normal: of the plane, in world units.
- * opacity: 1 hides what is behind. is_solid: whether values that the transfer function makes transparent are drawn
- * too; if not, the plane has holes there. labels: as in VolumeLayer; here a label is as opaque as one voxel of it. Of
- * slices in the same plane, the later lies on top. */
+/** A plane through a volume, drawn where it cuts the volume. point, normal: of the plane, (x, y, z) in world units.
+ * opacity: 1 hides everything behind it. is_solid: whether values that the transfer function makes transparent are
+ * drawn too; otherwise the plane has holes there. labels: as in VolumeLayer; a label is as opaque as one voxel of it.
+ * Of slices in the same plane, the last one is on top. */
 export interface SliceLayer {
   readonly source: string;
   readonly point: readonly [number, number, number];
@@ -431,18 +432,18 @@ export interface SliceLayer {
   readonly is_visible: boolean;
 }
 
-/** What to write on the image. unit: what one unit of the world is, such as "um"; said on the scale bar.
- * In perspective the bar holds at the depth of the camera's target. */
+/** What is drawn on the image. unit: the unit of the world, such as "um", for the scale bar.
+ * In perspective the bar is correct at the depth of the camera's target. */
 export interface Annotations {
   readonly is_scale_bar: boolean;
   readonly is_axes: boolean;
   readonly unit: string;
 }
 
-/** Everything that an image is made from.
+/** Everything that is drawn in an image.
  * step: distance between samples in voxels. is_jittered: whether each ray starts at its own random fraction of a step,
- * which turns the rings of coarse sampling into fine noise. background: red, green, blue and opacity.
- * time: step of every source that is a series; the nearest is drawn. annotations: what is written on the image. */
+ * which turns the banding of coarse sampling into fine noise. background: red, green, blue and opacity. time: time
+ * step of every source that is a series; the nearest one is drawn. annotations: what is drawn on the image. */
 export interface Scene {
   readonly volumes: readonly VolumeLayer[];
   readonly camera: Camera;

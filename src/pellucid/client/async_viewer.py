@@ -36,21 +36,21 @@ def _twin(
 
 
 class AsyncStream:
-    """A StreamWriter whose calls are awaited; for ``async with``. writer: the blocking one."""
+    """A StreamWriter whose methods are awaited; for ``async with``. writer: the blocking one."""
 
     def __init__(self, writer: StreamWriter) -> None:
         self.writer = writer
 
     async def append(self, slices: Voxels) -> None:
-        """One slice (y, x), or several (z, y, x), after those before."""
+        """Send one slice (y, x), or several (z, y, x), after the previous ones."""
         await asyncio.to_thread(self.writer.append, slices)
 
     async def write(self, block: Voxels, start: Sequence[int] = (0, 0, 0)) -> None:
-        """A block whose first voxel belongs at ``start``."""
+        """Send a block whose first voxel is at ``start`` (z, y, x)."""
         await asyncio.to_thread(self.writer.write, block, start)
 
     async def close(self) -> None:
-        """Wait until everything is there."""
+        """Wait until everything has arrived."""
         await asyncio.to_thread(self.writer.close)
 
     async def __aenter__(self) -> Self:
@@ -63,7 +63,7 @@ class AsyncStream:
 
 
 class AsyncViewer:
-    """A Viewer whose calls are awaited. ``get`` and ``set`` stand for its attributes. viewer: the blocking one."""
+    """A Viewer whose methods are awaited. ``get`` and ``set`` replace its attributes. viewer: the blocking one."""
 
     def __init__(self, viewer: Viewer) -> None:
         self.viewer = viewer
@@ -73,7 +73,7 @@ class AsyncViewer:
         return self.viewer.url
 
     async def render_volume(self, volume: object, spacing: Spacing | None = None, **more: Any) -> None:
-        """As Viewer.render_volume; a task that is cancelled stops the array on its way."""
+        """Like Viewer.render_volume; cancelling the task stops the transfer."""
         cancel = more.setdefault("cancel", Event())
         try:
             await asyncio.to_thread(self.viewer.render_volume, volume, spacing, **more)
@@ -84,7 +84,7 @@ class AsyncViewer:
     async def stream(
         self, shape: Sequence[int], dtype: Any, spacing: Spacing | None = None, **more: Any
     ) -> AsyncStream:
-        """As Viewer.stream, with a writer whose calls are awaited."""
+        """Like Viewer.stream, with a writer whose methods are awaited."""
         return AsyncStream(await asyncio.to_thread(self.viewer.stream, shape, dtype, spacing, **more))
 
     allocate = _twin(Viewer.allocate)
@@ -100,7 +100,7 @@ class AsyncViewer:
     shutdown = _twin(Viewer.shutdown)
 
     async def get(self, name: str) -> Any:
-        """What ``viewer.NAME`` is: scene, camera, layer, transfer, shading, links, last_transfer, is_running."""
+        """The value of ``viewer.NAME``: scene, camera, layer, transfer, shading, links, last_transfer, is_running."""
         return await asyncio.to_thread(getattr, self.viewer, name)
 
     async def set(self, name: str, value: object) -> None:
@@ -118,11 +118,11 @@ class AsyncViewer:
 
 
 async def start_async(**options: Any) -> AsyncViewer:
-    """As start, awaited."""
+    """Like start, but awaited."""
     started: Viewer = await asyncio.to_thread(lambda: launch.start(**{**options, "wait": True}))
     return AsyncViewer(started)
 
 
 async def connect_async(url: str) -> AsyncViewer:
-    """As connect, awaited."""
+    """Like connect, but awaited."""
     return AsyncViewer(await asyncio.to_thread(launch.connect, url))

@@ -26,11 +26,11 @@ READY = JobState("running")
 
 
 class JobOptions(TypedDict, total=False):
-    """What a viewer is to have, and where.
+    """Resources of a viewer, and where it runs.
 
-    gpus: "auto" for an estimate from shape (z, y, x) and dtype; 0 for none. memory: such as "64GiB". source: what is
-    shown at first; state: a saved one, by its name, instead. From scheduler on
-    they are the site's choices, as far as it lets them be made.
+    gpus: "auto" estimates them from shape (z, y, x) and dtype; 0 for none. memory: such as "64GiB". source: the file to
+    show first; state: a saved state to show instead, by its name. From scheduler on, these are the settings of the site
+    that users may override.
     """
 
     gpus: int | Literal["auto"]
@@ -50,7 +50,7 @@ class JobOptions(TypedDict, total=False):
 
 
 class PendingViewer:
-    """A viewer that was asked for. ``wait`` gives it as soon as it can be used."""
+    """A viewer that was requested. ``wait`` returns it as soon as it can be used."""
 
     def __init__(self, agency: AgentClient, reply: dict[str, Any]) -> None:
         self._agency, self._reply = agency, reply
@@ -59,18 +59,18 @@ class PendingViewer:
 
     @property
     def state(self) -> JobState:
-        """As it is now; while it is queued, with place, reason and expected_start."""
+        """The current state; while it is queued, with place, reason and expected_start."""
         self._reply = self._agency.job(self.id)
         return _state(self._reply)
 
     @property
     def expected_start(self) -> float | None:
-        """Seconds since 1970; None where the scheduler does not know yet."""
+        """Seconds since 1970; None while the scheduler does not know."""
         return self.state.expected_start
 
     @property
     def resources(self) -> Resources:
-        """What was asked for, estimated where nothing was said."""
+        """The requested resources; estimated if they were not given."""
         resources: Resources = from_json(Resources, self._reply["resources"], "resources")
         return resources
 
@@ -79,7 +79,7 @@ class PendingViewer:
         return self._agency.log(self.id)
 
     def wait(self, timeout_s: float | None = None) -> "JobViewer":
-        """Until it can be used; raises JobEnded where it never will be, and TimeoutError where that takes too long."""
+        """Wait until it can be used. Raises JobEnded if it has ended, and TimeoutError after the timeout."""
         deadline = float("inf") if timeout_s is None else time.monotonic() + timeout_s
         while not self._is_ready():
             left_s = deadline - time.monotonic()
@@ -96,7 +96,7 @@ class PendingViewer:
         return bool(self._reply["path"]) and "running" in (state.phase, state.last)
 
     def shutdown(self) -> None:
-        """End it, in whatever state it is."""
+        """Stop it, in any state."""
         self._agency.cancel(self.id)
 
     def wait_until_ended(self, timeout_s: float | None = None) -> None:
@@ -138,7 +138,8 @@ class AgentViewer(ViewerRecord):
 
     @property
     def url(self) -> str:
-        """To be opened in a browser, as the owner; "" while it cannot be. A fresh one comes each time."""
+        """A link that opens it in a browser, as the owner; "" while it cannot be opened. Each access creates a new
+        one."""
         return AgentClient.find_or_start().link(self.id) if self.address else ""
 
     @property

@@ -1,8 +1,7 @@
-"""Instances: started, found, attached to.
+"""Starting, finding and connecting to viewers.
 
 Here: start, connect, instances.
-Not here: what to do with one (viewer), the process itself (instance.process), those that the agent starts
-(job_viewers).
+Not here: what to do with a viewer (viewer), its process (instance.process), viewers started by the agent (job_viewers).
 """
 
 import os
@@ -63,14 +62,15 @@ def start(
     wait: bool = True,
     **job: "Unpack[JobOptions]",
 ) -> "Viewer | PendingViewer":
-    """A viewer in a process of its own, ready to be used: on this machine, or on a node where the site has Slurm.
+    """Start a viewer and return when it is ready: on this machine, or on a node if the site uses Slurm.
 
-    It stops with this program, or after ``idle_timeout_minutes`` without use; with keep, it outlives the program.
-    roots: folders that the page may open, besides this folder and those that ``load`` opens. device: cpu, cuda, cuda:1;
-    or several that share a volume: cuda:0,cuda:1 or all. Default: the first GPU, or the CPU.
+    It is a separate process. It stops with this program, or after ``idle_timeout_minutes`` without use; with keep=True
+    it outlives the program. roots: folders that the page may open, besides the current folder and those of files that
+    ``load`` opens. device: cpu, cuda, cuda:1, or several that share a volume: cuda:0,cuda:1 or all (default: the first
+    GPU, or the CPU).
 
-    With job options (gpus="auto", shape, dtype, memory, cores, partition, ...) the agent submits a job; such a viewer
-    outlives this program. With wait=False the result is a PendingViewer, which has the expected start.
+    With job options (gpus="auto", shape (z, y, x), dtype, memory, cores, partition, ...) the agent submits a job; such
+    a viewer outlives this program. With wait=False the result is a PendingViewer, which has the expected start.
     """
     if job or not wait or _is_elsewhere():
         from pellucid.client.job_viewers import request_viewer
@@ -91,16 +91,16 @@ def start(
 
 
 def connect(url: str) -> "Viewer":
-    """A viewer that runs already, by a link to it: one that works once (``viewer.url``), or a share link."""
+    """Connect to a running viewer by a link: one that works once (``viewer.url``), or a share link."""
     from pellucid.client.viewer import Viewer
 
     return Viewer(url)
 
 
 def instances() -> "list[ViewerRecord]":
-    """The viewers that you have on this machine, and those that your agent keeps, the oldest first.
+    """Your viewers on this machine, and those of your agent, the oldest first.
 
-    ``connect(found.url)`` attaches to one; those of the agent (Kept) also have an id and a state.
+    ``connect(found.url)`` connects to one; those of the agent (AgentViewer) also have an id and a state.
     """
     from pellucid.client.job_viewers import agent_viewers
     from pellucid.instance.lifecycle.viewer_records import running_viewers

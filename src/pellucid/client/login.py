@@ -87,9 +87,10 @@ class HubLogin:
 
 
 def login(url: str, token: str | None = None) -> None:
-    """From now on, viewers are started by your agent behind a JupyterHub, such as https://view.site.org.
+    """Let your agent behind a JupyterHub, such as https://view.site.org, start viewers from now on.
 
-    token: from the Hub's page "Token", asked for where it is not given. It is kept in a file that only you can read.
+    token: from the Hub's page "Token"; you are asked for it if it is missing. It is stored in a file that only you can
+    read.
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -115,7 +116,7 @@ def _requested(question: str) -> str:
 
 
 def logout() -> None:
-    """Forget the Hub, and the token with it; it is to be revoked on the Hub's page."""
+    """Delete the Hub's address and the token from this machine. Revoke the token on the Hub's page."""
     _file().unlink(missing_ok=True)
 
 

@@ -1,8 +1,7 @@
-"""Viewer: the object through which a program drives an instance.
+"""Viewer: the object with which a program controls a running viewer.
 
-Here: what is shown, how, images of it, voxels back.
-Not here: where it is and when it ends (launch), starting and finding instances (launch), waiting without blocking
-(async_viewer), notebooks (notebook).
+Here: what is shown and how, screenshots, voxels back.
+Not here: starting and finding viewers (launch), the asynchronous version (async_viewer).
 """
 
 import json
@@ -64,7 +63,8 @@ class ViewerLifecycle:
 
     @property
     def url(self) -> str:
-        """To be opened in a browser, as the owner. It works once, within ten minutes: a fresh one comes each time."""
+        """A link that opens the viewer in a browser, as the owner. It works once, within ten minutes; each access
+        creates a new one."""
         return self._connection.link(f"code={self.code}")
 
     @property
@@ -83,19 +83,19 @@ class ViewerLifecycle:
 
     @property
     def links(self) -> dict[str, str]:
-        """Links to give away: ``view`` sees the image, ``control`` also turns it, ``own`` may do everything. They work
-        until they are revoked, or the viewer ends."""
+        """Links to share: ``view`` shows the image, ``control`` also changes the view, ``own`` allows everything.
+        They work until they are revoked or the viewer stops."""
         return {name: self.share(name) for name in ("view", "control", "own")}
 
     def share(self, capability: str, name: str = "") -> str:
-        """A link to give away: view, control or own. The same name gives the same link, until it is revoked."""
+        """A link to share, for view, control or own. The same name returns the same link until it is revoked."""
         if capability not in ("view", "control", "own"):
             raise InvalidInput(f"Unknown capability {capability!r}.", remedy="Use view, control or own.")
         made = self._connection.ask("POST", "/api/shares", {"capability": capability, "name": name})
         return self._connection.link(str(made["url"]).removeprefix("#"))
 
     def revoke(self, link: str) -> None:
-        """A link that ``share`` or ``links`` gave stops working, also for pages that are open."""
+        """Revoke a link from ``share`` or ``links``; pages opened with it are closed."""
         secret = link.partition("#")[2].partition("&")[0]
         for one in self._connection.ask("GET", "/api/shares"):
             if secret and secret == one["url"].removeprefix("#").partition("&")[0]:
@@ -125,7 +125,7 @@ class ViewerLifecycle:
         return JobState("running" if self.is_running else "ended")
 
     def shutdown(self) -> None:
-        """End the viewer, also for those who watch; nothing happens where it has ended already."""
+        """Stop the viewer, for all who watch it. Does nothing if it has already stopped."""
         with suppress(ViewerUnreachable):
             self._connection.ask("POST", "/api/shutdown")
         if self._end is not None:
@@ -145,7 +145,7 @@ Kind = TypeVar("Kind")
 
 
 class Viewer(ViewerLifecycle):
-    """A running viewer. Every call returns when it is done; any thread may call."""
+    """A running viewer. Every method returns when it is done, and can be called from any thread."""
 
     def __init__(self, url: str, end: Callable[[float | None], None] | None = None, *, token: str = "") -> None:
         super().__init__(url, end, token=token)
@@ -165,8 +165,8 @@ class Viewer(ViewerLifecycle):
     ) -> None:
         """Show a (z, y, x) array of NumPy, CuPy or PyTorch, a Volume, memory from ``allocate``, or a file.
 
-        spacing: distance of voxel centres along (z, y, x), in ``unit``; a file and a Volume know theirs. cancel: set it
-        in another thread to stop an array on its way. ``last_transfer`` says afterwards how it went.
+        spacing: distance between voxel centres along (z, y, x), in ``unit``; a file or a Volume has its own. cancel:
+        set it from another thread to stop the transfer. ``last_transfer`` then reports how it went.
         """
         if isinstance(volume, str | Path):
             volume = Location.parse(volume)
@@ -183,8 +183,8 @@ class Viewer(ViewerLifecycle):
         return self._lanes.show(array_source(volume), DisplayOptions(label, how, cancel))
 
     def allocate(self, shape: Sequence[int], dtype: Any) -> SharedArray:
-        """Memory for a volume: fill its ``array`` and give it to ``render_volume``, which then copies nothing where the
-        viewer is on this machine. What is written to it afterwards does not change what is shown; given again, it is
+        """Memory for a volume. Fill its ``array`` and pass it to ``render_volume``, which copies nothing if the
+        viewer is on this machine. Later changes to it do not change what is shown; if you pass it again, it is
         copied like any array."""
         return SharedArray.create(shape, dtype)
 
@@ -198,25 +198,25 @@ class Viewer(ViewerLifecycle):
         name: str = "",
         how: How = "replace",
     ) -> StreamWriter:
-        """A volume that is shown while it is made: a writer for slices (``append``) or blocks (``write``).
+        """A writer that shows a volume while it is made, slice by slice (``append``) or block by block (``write``).
 
-        Use it in a ``with``: when that ends, all of it is there. Voxels that were never written are
-        NaN, of whole numbers the least that there is; of labels 0.
+        Use it in a ``with`` statement; when that ends, the volume is complete. Voxels that were not written are NaN, or
+        the smallest integer, or 0 for labels.
         """
         label = ArrayInfo(name, _spacing(spacing or (1.0, 1.0, 1.0)), unit)
         return self._lanes.stream(shape, dtype, DisplayOptions(label, how))
 
     @property
     def last_transfer(self) -> TransferReport | None:
-        """How the latest array travelled: which way, how many bytes, how fast; None before the first."""
+        """How the last array was sent: the lane, the number of bytes and the speed; None before the first."""
         return self._lanes.last
 
     def load(self, path: str | Path, *, how: How = "replace") -> None:
-        """Show a file that the viewer's machine has: a volume (``scan.h5:/entry/data``), points, or a mesh."""
+        """Show a file on the viewer's machine: a volume (``scan.h5:/entry/data``), points, or a mesh."""
         self._lanes.load(str(Location.parse(path).absolute), how)
 
     def render_points(self, positions: Any, values: Any, *, how: How = "replace") -> None:
-        """Show spheres at (n, 3) positions (x, y, z) in world units, whose radii follow their (n,) values."""
+        """Show spheres at (n, 3) positions (x, y, z) in world units, with radii proportional to their (n,) values."""
         self._lanes.show_points(
             Points(np.asarray(positions), np.asarray(values)), DisplayOptions(ArrayInfo("points"), how)
         )
@@ -229,7 +229,7 @@ class Viewer(ViewerLifecycle):
 
     @property
     def scene(self) -> Scene:
-        """All of it, as it is drawn now."""
+        """The whole scene, as it is shown now."""
         scene: Scene = from_json(Scene, self._connection.ask("GET", "/api/scene")["scene"], "scene")
         return scene
 
@@ -280,29 +280,30 @@ class Viewer(ViewerLifecycle):
         self.layer = replace(self.layer, shading=shading)
 
     def shade_with(self, source: str, /, **parameters: float) -> None:
-        """Light the first volume by code of your own (docs/how-to/custom-shading.md); ShadingInvalid names the line."""
+        """Shade the first volume with your own code (docs/how-to/custom-shading.md); ShadingInvalid names the line
+        of an error."""
         made = self._connection.ask("POST", "/api/shadings", {"source": source})
         chosen = tuple((name, float(value)) for name, value in parameters.items())
         self.layer = replace(self.layer, shading="user", user_shading=made["hash"], parameters=chosen)
 
     def change(self, *path: str | int, value: object) -> None:
-        """Put a value at one place of the scene: ``change("volumes", 0, "mode", value="max")``."""
+        """Set one property of the scene: ``change("volumes", 0, "mode", value="max")``."""
         plain = asdict(value) if hasattr(value, "__dataclass_fields__") else value  # type: ignore[call-overload]
         self._connection.ask("PATCH", "/api/scene", {"changes": [{"path": path, "value": plain}]})
 
     # What comes back
 
     def screenshot(self, width: int = 1280, height: int = 720) -> Voxels:
-        """(height, width, 4) uint8, RGBA: the exact image, drawn without any browser."""
+        """The exact image as (height, width, 4) uint8, RGBA. It needs no browser."""
         pixels = self._connection.exchange("GET", "/api/screenshot", width=width, height=height, format="raw")
         return np.frombuffer(pixels, np.uint8).reshape(height, width, 4).copy()
 
     def screenshot_png(self, width: int = 1280, height: int = 720) -> bytes:
-        """The same as a PNG file."""
+        """The exact image as the bytes of a PNG file."""
         return self._connection.exchange("GET", "/api/screenshot", width=width, height=height, format="png")
 
     def retrieve_volume(self, box: Box | None = None, *, layer: int = 0) -> Voxels:
-        """The voxels of a box; without one, of all that the clipping box leaves."""
+        """The voxels (z, y, x) of a box; without one, of the clipping box."""
         if box is None and layer < len(volumes := self.scene.volumes):
             box = volumes[layer].clip
         return self._lanes.retrieve(layer, "" if box is None else str(box))

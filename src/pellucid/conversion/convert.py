@@ -46,8 +46,8 @@ def convert(
 ) -> Volume:
     """Write a volume in another format; the keyword arguments are the fields of ConversionOptions.
 
-    Memory stays within the engine's budget whatever the volume's size. Interrupted and called again, it continues. The
-    output has its final name only when it is complete.
+    Memory stays within the engine's budget for volumes of any size. If it is interrupted, call it again to continue.
+    The output has its final name only when it is complete.
     """
     request = parse_options(requests)
     place = _place(target)
@@ -84,7 +84,7 @@ def _lost_spacing(written: Volume, layout: Layout) -> str:
 
 
 def pyramid(source: Source, target: str | Path | Location, **requests: Any) -> Volume:
-    """Convert with all coarser levels: mean for grey values, mode for labels, max for sparse bright things."""
+    """Convert with all coarser levels: mean for grey values, mode for labels, max for sparse bright features."""
     return convert(source, target, **{"levels": "auto", **requests})
 
 

@@ -40,9 +40,9 @@ SPELLED = {
 
 @dataclass(frozen=True)
 class Annotations:
-    """What to write on the image. unit: what one unit of the world is, such as "um"; said on the scale bar.
+    """What is drawn on the image. unit: the unit of the world, such as "um", for the scale bar.
 
-    In perspective the bar holds at the depth of the camera's target.
+    In perspective the bar is correct at the depth of the camera's target.
     """
 
     is_scale_bar: bool = False

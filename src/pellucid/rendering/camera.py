@@ -24,9 +24,10 @@ TURNS = 24
 
 @dataclass(frozen=True)
 class Camera:
-    """An eye in world units, axes (x, y, z).
+    """A camera in world units, axes (x, y, z).
 
-    field_of_view_deg: vertical angle of a perspective camera; None makes it orthographic, ``height`` world units tall.
+    field_of_view_deg: vertical angle of a perspective camera; None for an orthographic camera of ``height`` world
+    units.
     """
 
     position: Vector = (0.0, 0.0, 4.0)
@@ -101,7 +102,7 @@ class Camera:
         return replace(self, position=_vector(np.add(self.target, arm)))
 
     def zoomed(self, factor: float) -> "Camera":
-        """So many times larger in the image, from as far away."""
+        """The image enlarged by a factor, from the same distance."""
         if not 0 < factor < float("inf"):
             raise InvalidInput(f"Invalid zoom factor: {factor}.", remedy="Use a positive number; 2 shows half as much.")
         if self.field_of_view_deg is None:

@@ -25,7 +25,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class KeyFrame:
-    """What a movie shows at ``at_s`` seconds. time: of the scene; transfer: of its first volume; None: as it was."""
+    """What a movie shows at ``at_s`` seconds. time: of the scene; transfer: of its first volume; None for no change."""
 
     at_s: float
     camera: Camera
@@ -35,10 +35,10 @@ class KeyFrame:
 
 @dataclass(frozen=True)
 class CameraPath:
-    """Key frames in the order of their seconds; every one of them is met exactly, and left and reached without a jolt.
+    """Key frames in the order of their seconds; the camera passes exactly through each of them, and moves smoothly.
 
-    What is interpolated is where the camera looks, from which side, and how far away it is: so it goes around what it
-    looks at. No coordinate goes beyond the keys on either side of it, so that a camera which rests does rest.
+    The target, the direction and the distance of the camera are interpolated, so that it moves around its target. No
+    coordinate goes beyond the key frames on either side, so that a camera at rest stays at rest.
     """
 
     keys: tuple[KeyFrame, ...]
@@ -60,7 +60,7 @@ class CameraPath:
         return self.keys[-1].at_s - self.keys[0].at_s
 
     def camera(self, at_s: float) -> Camera:
-        """The camera at a moment; before the first key and after the last, theirs."""
+        """The camera at a moment; before the first and after the last key frame, theirs."""
         exact = next((key.camera for key in self.keys if key.at_s == at_s), None)
         if exact is not None:
             return exact
@@ -71,7 +71,7 @@ class CameraPath:
         return _camera(numbers, turn / np.linalg.norm(turn), is_deep=cameras[0].field_of_view_deg is not None)
 
     def scene(self, scene: Scene, at_s: float) -> Scene:
-        """A scene as it is at a moment of the movie."""
+        """A scene at a moment of the movie."""
         time = self._mixed("time", at_s, lambda a, b, part: a + (b - a) * part)
         transfer = self._mixed("transfer", at_s, _between)
         if transfer is not None and scene.volumes:
@@ -95,7 +95,7 @@ class CameraPath:
 
     @classmethod
     def from_json(cls, text: str) -> "CameraPath":
-        """Read a path; what this version does not know is refused by name."""
+        """Read a path; an unknown field is an error that names it."""
         try:
             document = json.loads(text)
         except ValueError as error:

@@ -24,7 +24,7 @@ FIRST_HUE = 0.7
 
 @dataclass(frozen=True)
 class LabelColor:
-    """How one label is drawn. color: None for the automatic one; opacity: None for that of all labels."""
+    """How one label is drawn. color: None for the automatic colour; opacity: None for the opacity of all labels."""
 
     label: int
     color: Color | None = None
@@ -38,8 +38,8 @@ class LabelColor:
 class Labels:
     """One colour for each label, never mixed between labels.
 
-    opacity: of one voxel of any label except 0, which is nothing and is not drawn. colors: what is drawn otherwise;
-    label 0 too, if it is given an opacity.
+    opacity: of one voxel of any label except 0, which is not drawn. colors: exceptions; label 0 is drawn too if it has
+    an opacity here.
     """
 
     opacity: float = 0.5

@@ -51,8 +51,8 @@ def is_movie(path: Path) -> bool:
 def save_movie(path: Path, draw: Draw, count: int, frames_per_second: float = 30.0, describe: str = "") -> None:
     """Write ``count`` images, ``draw(0)`` to ``draw(count - 1)``: (height, width, 4) uint8, all of one size.
 
-    One image is in memory at a time. A name without an ending is a folder of numbered PNGs; given again with the same
-    ``describe``, it goes on where it stopped. A movie file has its name only when it is complete.
+    One image is in memory at a time. A name without an extension is a folder of numbered PNG files; called again with
+    the same ``describe``, it continues. A movie file has its final name only when it is complete.
     """
     if count < 1 or not 0 < frames_per_second <= 240:
         raise InvalidInput(

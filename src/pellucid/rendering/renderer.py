@@ -34,7 +34,7 @@ ROUNDS_WITHOUT_ROOM = 4
 
 
 def render(scene: Scene, width: int = 1024, height: int = 1024, device: str | None = None) -> Frame:
-    """One image of a scene. For several of the same volumes make a Renderer: it keeps them loaded."""
+    """Draw one image of a scene. For several images of the same volumes use a Renderer: it keeps them loaded."""
     with renderer_for(scene, device) as renderer:
         return renderer.render(scene, width, height)
 
@@ -42,16 +42,16 @@ def render(scene: Scene, width: int = 1024, height: int = 1024, device: str | No
 def render_progressive(
     scene: Scene, width: int = 1024, height: int = 1024, device: str | None = None, *, budget_ms: float = 100.0
 ) -> Generator[Frame, None, None]:
-    """Images of a scene, each better than the one before: see Renderer.render_progressive."""
+    """Yield better and better images of a scene: see Renderer.render_progressive."""
     with renderer_for(scene, device) as renderer:
         yield from renderer.render_progressive(scene, width, height, budget_ms=budget_ms)
 
 
 class Renderer:
-    """Draws scenes, and keeps their volumes in a device's memory; in bricks where they exceed budget_bytes.
+    """Draws scenes, and keeps their volumes in the memory of a device; in bricks if they exceed budget_bytes.
 
-    devices: several of them, over which each volume's bricks are shared; budget_bytes is then for each.
-    files: what opens files, where others in this process read the same ones.
+    devices: several devices that share the bricks of each volume; budget_bytes is then for each. files: opens files, if
+    other parts of the process read the same ones.
     """
 
     def __init__(
@@ -78,10 +78,8 @@ class Renderer:
         is_exact: bool = True,
         is_cancelled: Callable[[], bool] = never_cancelled,
     ) -> Frame:
-        """An image; is_exact=False: of what is there now, while what is missing is read in the background.
-
-        is_cancelled: asked often and from any thread; once it is true, Cancelled is raised.
-        """
+        """Draw an image. is_exact=False: from what is loaded now, while the rest is read in the background.
+        is_cancelled: called often, from any thread; once it returns true, Cancelled is raised."""
         check(scene, width, height)
         scene = scene.visible
         for image in self.images(scene, DrawRegion((height, width)), DrawOptions(is_exact, is_cancelled)):
@@ -97,11 +95,9 @@ class Renderer:
         budget_ms: float = 100.0,
         is_cancelled: Callable[[], bool] = never_cancelled,
     ) -> Generator[Frame, None, None]:
-        """Images, all of one size: the first within the budget, at a resolution that fits it; the exact one; then
-        smoother ones, until nothing would be gained.
-
-        They end when is_cancelled() (asked often, from any thread) or when the iterator is closed.
-        """
+        """Yield images of one size: the first within the budget, at a resolution that fits it; the exact one; then
+        smoother ones, as long as they improve. It ends when is_cancelled() returns true (called often, from any
+        thread), or when the iterator is closed."""
         check(scene, width, height)
         request = refinement.RefineRequest(scene.visible, (height, width), budget_ms / 1000, is_cancelled)
         return refinement.refine(self, self._pace, request)
@@ -131,13 +127,13 @@ class Renderer:
                 break
 
     def load(self, scene: Scene) -> list[list[DeviceField]]:
-        """Bring what a scene names to every device: the fields of its volumes, then those that its slices cut."""
+        """Load the volumes of a scene to every device, then those that its slices cut."""
         if len(self._painters) > 1:
             check_multi_device(scene)
         return [painter.load(scene) for painter in self._painters]
 
     def close(self) -> None:
-        """Give the memory of all volumes back, and let go of the files that were opened for them."""
+        """Release the memory of all volumes, and close the files that were opened for them."""
         for painter in self._painters:
             painter.close()
 
@@ -148,33 +144,33 @@ class Renderer:
         self.close()
 
     def add(self, volume: Volume) -> None:
-        """Draw this volume where a scene names it: one that has no file, or that announces changes."""
+        """Draw this volume where a scene names it: one without a file, or one that announces changes."""
         for painter in self._painters:
             painter.add(volume)
 
     def load_volume(self, source: str) -> None:
-        """Bring a volume that was added to every device, before a scene names it."""
+        """Load a volume that was added to every device, before a scene names it."""
         for painter in self._painters:
             painter.load_volume(source)
 
     def value_range(self, source: str) -> tuple[float, float] | None:
-        """Lowest and highest value of a volume that is loaded; None where that is not known without looking for it."""
+        """The smallest and largest value of a loaded volume; None if they are not known yet."""
         return self._painters[0].value_range(source)
 
     def forget(self, source: str) -> None:
-        """Give up a volume that was added, and the memory of it; a file is loaded again when it is wanted."""
+        """Remove a volume that was added, and release its memory; a file is loaded again when it is needed."""
         for painter in self._painters:
             painter.forget(source)
 
     def add_field(self, source: str, field: DeviceField) -> None:
-        """Draw this field where a scene names it; it lies on one device."""
+        """Draw this field where a scene names it; it is on one device."""
         if len(self._painters) > 1:
             remedy = "Use add() with the volume, of which every device loads a part."
             raise InvalidInput("add_field() does not support several devices.", remedy=remedy)
         self._painters[0].add_field(source, field)
 
     def add_shading(self, source: str | Callable[..., Any]) -> UserShading:
-        """Compile a user's shading, so that a layer may name it by its hash; if it fails, those before stay."""
+        """Compile a custom shading, so that a layer can use it by its hash; if it fails, earlier ones stay."""
         shading, *_ = [painter.add_shading(source) for painter in self._painters]
         return shading
 

@@ -110,12 +110,12 @@ class ClipPlane:
 
 @dataclass(frozen=True)
 class VolumeLayer:
-    """A volume to draw. source: its URI; of a series, the step at the scene's time. clip: only these voxels of it.
+    """A volume to draw. source: its location; of a series, the time step of the scene. clip: only these voxels (z, y,
+    x).
 
-    labels: its voxels are whole numbers that name things; they are drawn in these colours instead of the transfer
-    function's, unlit or lit at their borders.
-    user_shading: the hash of a shading that the renderer was given; parameters: (name, value) pairs for it.
-    is_visible: whether it is drawn; of every layer.
+    labels: its voxels are whole numbers that name objects; they are drawn in these colours instead of the transfer
+    function, unlit or lit at their boundaries. user_shading: the hash of a custom shading that was added to the
+    renderer; parameters: (name, value) pairs for it. is_visible: whether it is drawn; every layer has this.
     """
 
     source: str
@@ -141,11 +141,11 @@ class VolumeLayer:
 
 @dataclass(frozen=True)
 class SliceLayer:
-    """A plane through a volume, drawn where it cuts the volume. point, normal: of the plane, in world units.
+    """A plane through a volume, drawn where it cuts the volume. point, normal: of the plane, (x, y, z) in world units.
 
-    opacity: 1 hides what is behind. is_solid: whether values that the transfer function makes transparent are drawn
-    too; if not, the plane has holes there. labels: as in VolumeLayer; here a label is as opaque as one voxel of it. Of
-    slices in the same plane, the later lies on top.
+    opacity: 1 hides everything behind it. is_solid: whether values that the transfer function makes transparent are
+    drawn too; otherwise the plane has holes there. labels: as in VolumeLayer; a label is as opaque as one voxel of it.
+    Of slices in the same plane, the last one is on top.
     """
 
     source: str
@@ -181,8 +181,8 @@ class SliceLayer:
 class PointsLayer:
     """Points to draw as spheres. source: a file, or the name of Points in memory.
 
-    radius_scale: world units of radius per unit of the value; without a positive radius nothing is drawn. The transfer
-    function gives the colour; a value that it makes transparent is not drawn, every other one is opaque.
+    radius_scale: radius in world units per unit of the value; points without a positive radius are not drawn. The
+    transfer function gives the colour; a value that it makes transparent is not drawn, all others are opaque.
     """
 
     source: str
@@ -199,9 +199,10 @@ class PointsLayer:
 
 @dataclass(frozen=True)
 class MeshLayer:
-    """Triangles to draw, both sides alike. source: a file, or the name of a Mesh in memory.
+    """A mesh to draw, with both sides alike. source: a file, or the name of a Mesh in memory.
 
-    opacity: of one surface; 1 hides what is behind. Through others the nearest eight along a ray are seen.
+    opacity: of one surface; 1 hides everything behind it. Of translucent surfaces, the nearest eight along a ray are
+    drawn.
     """
 
     source: str
@@ -218,11 +219,11 @@ class MeshLayer:
 
 @dataclass(frozen=True)
 class Scene:
-    """Everything that an image is made from.
+    """Everything that is drawn in an image.
 
     step: distance between samples in voxels. is_jittered: whether each ray starts at its own random fraction of a step,
-    which turns the rings of coarse sampling into fine noise. background: red, green, blue and opacity.
-    time: step of every source that is a series; the nearest is drawn. annotations: what is written on the image.
+    which turns the banding of coarse sampling into fine noise. background: red, green, blue and opacity. time: time
+    step of every source that is a series; the nearest one is drawn. annotations: what is drawn on the image.
     """
 
     volumes: tuple[VolumeLayer, ...] = ()
@@ -246,20 +247,20 @@ class Scene:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """What all layers are read from."""
+        """The sources of all layers."""
         volumes = [*(layer.source for layer in self.volumes), *(layer.source for layer in self.slices)]
         shapes = [*(layer.source for layer in self.points), *(layer.source for layer in self.meshes)]
         return tuple(dict.fromkeys([*volumes, *shapes]))
 
     @property
     def has_translucent_surfaces(self) -> bool:
-        """Whether there are surfaces through which others are seen."""
+        """Whether any surface is translucent."""
         slices = any(layer.opacity < 1 or layer.labels is not None for layer in self.slices)
         return slices or any(layer.opacity < 1 for layer in self.meshes)
 
     @property
     def visible(self) -> "Scene":
-        """The scene without the layers that are hidden."""
+        """The scene without its hidden layers."""
         return replace(
             self,
             volumes=tuple(layer for layer in self.volumes if layer.is_visible),
@@ -274,7 +275,7 @@ class Scene:
 
     @classmethod
     def from_json(cls, text: str) -> "Scene":
-        """Read a scene; what this version does not know is refused by name.
+        """Read a scene; an unknown field is an error that names it.
 
         >>> Scene.from_json(Scene().to_json()) == Scene()
         True

@@ -21,12 +21,12 @@ OpacityPoint = tuple[float, float]
 
 @dataclass(frozen=True)
 class Edges:
-    """The gradient's magnitude as second axis of a transfer function: how much of the material counts.
+    """A second axis of a transfer function: the gradient changes the opacity.
 
     factors: (position, factor), linear in between, constant outside; positions run from 0 to 1 over ``gradient_range``,
     the change of the value per voxel (along its shortest edge). A factor multiplies the density: half of the material
-    with a factor of 0.5, none with 0. It is a product and not a free table over both axes, because two curves are
-    what a person can draw and read, and they do what the second axis is for: boundaries stay, the inside goes.
+    with a factor of 0.5, none with 0. It is a product of two curves, not a table over both axes, because users can draw
+    and read two curves, and boundaries stay visible while the inside becomes transparent.
 
     >>> Edges(((0.0, 0.0), (1.0, 1.0)), (0.0, 10.0)).table()[[0, -1]].tolist()
     [0.0, 1.0]
@@ -62,10 +62,10 @@ class TransferFunction:
     """Colour and opacity between control points, linear in between, constant outside.
 
     colors: (position, (red, green, blue)); opacities: (position, opacity). Positions run from 0 to 1 over
-    ``value_range``; colours and opacities from 0 to 1. Opacity is what one voxel of material takes from the light that
-    passes through it. gamma bends the way from value to position. edges: how the gradient changes the opacity.
-    is_preintegrated: whether a step takes all values between those at its ends, and not only that in its middle: then
-    no narrow peak of the opacity falls between two samples, for about twice the time.
+    ``value_range``; colours and opacities from 0 to 1. Opacity is the share of the light that one voxel of material
+    absorbs. gamma: changes the mapping from value to position. edges: how the gradient changes the opacity.
+    is_preintegrated: whether a step uses all values between its two ends instead of the value in its middle; then no
+    narrow peak of the opacity is missed, and it takes about twice the time.
     """
 
     colors: tuple[ColorPoint, ...] = ((0.0, (0.0, 0.0, 0.0)), (1.0, (1.0, 1.0, 1.0)))
@@ -103,7 +103,7 @@ class TransferFunction:
         return table
 
     def index(self, values: Voxels, size: int = TABLE_SIZE) -> Voxels:
-        """The table's row for every value."""
+        """The row of the table for every value."""
         low, high = self.value_range
         scaled = (np.asarray(values, np.float32) - np.float32(low)) * np.float32((size - 1) / (high - low))
         rows: Voxels = np.clip(np.nan_to_num(scaled) + np.float32(0.5), 0, size - 1)

@@ -1,7 +1,7 @@
 """The settings of a reconstruction, apart from the scan and the output.
 
-Here: Recipe, checked when it is made, and read from words.
-Not here: what the steps do (correction, rings, filters and so on), the order of things (slabs).
+Here: Recipe, checked when it is made; reading one from names and values.
+Not here: what the steps do (correction, rings, filters and so on), their order (slabs).
 """
 
 from dataclasses import asdict, dataclass, field, fields
@@ -33,18 +33,17 @@ MAX_ROLL_DEG = 45.0
 
 @dataclass(frozen=True)
 class Recipe:
-    """Every choice of a reconstruction, with a sensible default.
+    """All settings of a reconstruction, with sensible defaults.
 
-    center: the column of the axis in the middle row, "auto", or the name of a way to find it; tilt: columns that it
-    moves by from one row to the next; "auto": measured; "when-clear": measured together with the center, and corrected
-    where it is clear. is_offset: a full turn with the axis at the border of the detector,
-    whose opposite views are joined. roll_deg: by which the detector is turned against the axis, or "auto"; projections
-    are put upright first. binning: pixels of the detector along the edge of a voxel. phase: retrieved from whole
-    projections first, or None. zingers: by how much less
-    than its neighbours a pixel attenuates to be replaced, 0 for never. air: columns at both ends that are taken to be
-    air, 0 for none. rings: how they are removed. filter, padding: of direct and gridding. iterations: of sirt and
-    cgls, 0 for as many as the method usually needs. is_nonnegative: of sirt. is_circle: whether pixels that not all
-    views see are left at 0.
+    center: column of the rotation axis in the middle row, "auto", or the name of a search method. tilt: columns that
+    the axis moves from one row to the next; "auto": measured; "when-clear": measured together with the center, and
+    corrected if it is significant. is_offset: a full turn with the axis near the edge of the detector, whose opposite
+    views are joined. roll_deg: rotation of the detector against the axis, or "auto"; projections are rotated first.
+    binning: detector pixels along the edge of a voxel. phase: retrieved from whole projections first, or None. zingers:
+    a pixel that attenuates less than its neighbours by this amount is replaced; 0 for none. air: columns at both ends
+    that show only air, 0 for none. rings: how rings are removed. filter, padding: of direct and gridding. iterations:
+    of sirt and cgls, 0 for the default of the method. is_nonnegative: of sirt. is_circle: whether pixels that not all
+    views see stay 0.
     """
 
     center: float | str = AUTOMATIC

@@ -36,10 +36,10 @@ FRAMES_AT_ONCE = 32
 
 @dataclass(frozen=True, eq=False)
 class Frames:
-    """Some of the frames of a volume with axes (frame, row, column), in the order of ``indices``.
+    """Frames of a volume with axes (frame, row, column), in the order of ``indices``.
 
-    times: when each was taken, in any unit common to the whole scan (seconds, or the frame's number). repair: which
-    pixels of the detector are bad, and are filled in wherever frames are read.
+    times: when each was taken, in any unit that the whole scan shares (seconds, or the frame number). repair: the bad
+    pixels of the detector, which are replaced wherever frames are read.
 
     >>> frames = Frames.from_array(np.arange(24).reshape(4, 2, 3)).choose([3, 1])
     >>> frames.count, frames.rows, frames.columns, frames.read(rows=(1, 2))[:, 0, 0].tolist()
@@ -91,17 +91,14 @@ class Frames:
         return replace(self, indices=self.indices[which], times=self.times[which])
 
     def read(self, frames: tuple[int, int] | None = None, rows: tuple[int, int] | None = None) -> Voxels:
-        """Frames first to stop (stop excluded) and rows first to stop as an array (frame, row, column).
-
-        Pixels that are not finite numbers are filled in. Frames in memory are not copied where they follow one another:
-        what comes back is not to be written to.
-        """
+        """Frames first to stop and rows first to stop (both without stop), as an array (frame, row, column). Pixels
+        that are not finite are filled in. Consecutive frames in memory are not copied: do not change the result."""
         return self.read_filled(frames, rows)[0]
 
     def read_filled(
         self, frames: tuple[int, int] | None = None, rows: tuple[int, int] | None = None
     ) -> tuple[Voxels, int]:
-        """The same, and how many pixels were not finite numbers and were filled in."""
+        """The same, and the number of pixels that were not finite and were filled in."""
         first, stop = self._checked(frames, self.count, "frames")
         top, bottom = self._checked(rows, self.rows, "rows")
         bad = None if self.repair is None else self.repair().within((top, bottom))
@@ -233,7 +230,7 @@ class Scan:
 
     @property
     def rows(self) -> int:
-        """Slices that can be made of it."""
+        """The number of slices that can be made."""
         return self.projections.rows
 
     @property
@@ -242,17 +239,17 @@ class Scan:
 
     @property
     def count(self) -> int:
-        """Projections."""
+        """The number of projections."""
         return self.projections.count
 
     @property
     def pixels(self) -> int:
-        """Of all projections together."""
+        """The number of pixels of all projections together."""
         return self.count * self.rows * self.columns
 
     @property
     def per_pixel(self) -> float:
-        """What attenuation per pixel is multiplied by: to be per cm where the size of a pixel is known, else 1."""
+        """Factor for attenuation per pixel: gives attenuation per cm if the pixel size is known, otherwise 1."""
         return CM_UM / self.pixel_size_um if self.pixel_size_um else 1.0
 
     @property

@@ -25,7 +25,7 @@ _SPELLING = re.compile(
 
 @dataclass(frozen=True)
 class Address:
-    """A host and a port. pin: the SHA-256 of the other end's certificate; where it is given, TLS is spoken.
+    """A host and a port. pin: the SHA-256 of the other end's certificate; if it is set, TLS is used.
 
     >>> Address.parse("node7:5100")
     Address(host='node7', port=5100, pin='')
@@ -53,14 +53,14 @@ class Address:
 
 @dataclass(frozen=True)
 class Certificate:
-    """Files in PEM form, for a listening end that speaks TLS."""
+    """PEM files for a listener that uses TLS."""
 
     certificate: Path
     key: Path
 
     @property
     def pin(self) -> str:
-        """The SHA-256 of the certificate, by which the connecting end knows it."""
+        """The SHA-256 of the certificate, by which clients recognise it."""
         return certificate_pin(self.certificate.read_text())
 
     def context(self) -> ssl.SSLContext:

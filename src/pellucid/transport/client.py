@@ -37,12 +37,13 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class TransferOptions:
-    """How to send. lane: auto takes the best that both ends have. attempts: how often a broken transfer is taken up.
+    """How to send. lane: auto chooses the best that both ends support. attempts: how often an interrupted transfer is
+    resumed.
 
-    streams: connections over TCP when retrieving; when sending, the receiving end says how many.
-    limit_bytes: the largest array that is taken when retrieving. window_bytes: how much of a stream may be under way.
-    bearer: what a web server in between knows the caller by, where that is not the token. has_proof: without TLS, that
-    server proves first that it holds what it is sent; a JupyterHub cannot.
+    streams: TCP connections when retrieving; when sending, the receiver decides. limit_bytes: the largest array that is
+    accepted when retrieving. window_bytes: how much of a stream may be in progress. bearer: the client's credential for
+    a web server in between, if that is not the token. has_proof: without TLS, that server must first prove that it
+    holds the secret; a JupyterHub cannot.
     """
 
     lane: str = AUTO
@@ -208,9 +209,9 @@ def send(
     label: ArrayInfo = NO_LABEL,
     options: TransferOptions = DEFAULT,
 ) -> TransferReport:
-    """Send an array to a listening end, and return when all of it is there. It must not be changed meanwhile.
+    """Send an array to a listener, and return when all of it has arrived. Do not change it meanwhile.
 
-    Any NumPy array of numbers will do, in any order of memory. metadata: what JSON can hold, up to 128 KiB.
+    Any NumPy array of numbers is accepted, in any memory order. metadata: JSON values, up to 128 KiB.
     """
     caller = TransferClient.to(address, token, options)
     announcement = announce(array.shape, array.dtype, metadata, label, options.checksum)
@@ -221,16 +222,15 @@ def send(
 def retrieve(
     address: str, request: Mapping[str, Any], *, token: str, options: TransferOptions = DEFAULT
 ) -> ReceivedArray:
-    """Ask a listening end for an array. What a request may say is up to that end."""
+    """Request an array from a listener, which defines what a request may contain."""
     received: ReceivedArray = TransferClient.to(address, token, options).repeated(_Retrieve(request, options))
     return received
 
 
 class Allocation:
-    """Memory to write into before it is sent. On one machine it is the receiving end's own, and sending copies nothing.
+    """Memory to fill and send. On one machine it is the receiver's own memory, and sending copies nothing.
 
-    array: to be filled. After ``send`` it belongs to the receiving end; what is written through views that were kept of
-    it is not seen there.
+    array: to be filled. After ``send`` it belongs to the receiver; writing through views of it has no effect there.
     """
 
     def __init__(self, caller: TransferClient, announcement: Announcement) -> None:
@@ -254,7 +254,7 @@ class Allocation:
         return self._shared.array
 
     def send(self) -> TransferReport:
-        """Hand it over, and return when the receiving end has it."""
+        """Send it, and return when the receiver has it."""
         array = self.array
         if self.lane != "shm":
             report: TransferReport = self._caller.repeated(_Send(self._announcement, array))
@@ -268,7 +268,7 @@ class Allocation:
         return TransferReport("shm", 0, "none", 0, 0.0)
 
     def close(self) -> None:
-        """Give it up; what was not sent is forgotten at the other end."""
+        """Release it; an array that was not sent is discarded by the receiver."""
         self._link.control.close()
 
     def __enter__(self) -> "Allocation":
@@ -289,7 +289,7 @@ def allocate(
     label: ArrayInfo = NO_LABEL,
     options: TransferOptions = DEFAULT,
 ) -> Allocation:
-    """Memory for an array that will be sent, in the receiving end's own where that is on this machine."""
+    """Memory for an array to be sent: the receiver's own memory if it is on this machine."""
     caller = TransferClient.to(address, token, options)
     return Allocation(caller, announce(shape, dtype, None, label, options.checksum))
 
@@ -303,7 +303,7 @@ def stream(
     label: ArrayInfo = NO_LABEL,
     options: TransferOptions = DEFAULT,
 ) -> StreamWriter:
-    """A writer that takes blocks or slices of a volume as they are produced."""
+    """A writer for the blocks or slices of a volume as they are produced."""
     announcement = announce(shape, dtype, None, label, options.checksum, mode="stream")
     return open_stream(TransferClient.to(address, token, options), announcement)
 

@@ -20,11 +20,11 @@ from pellucid.transport.wire.transfer import TransferReport
 
 @dataclass(frozen=True)
 class ReceiveLimits:
-    """What a listening end takes.
+    """What a listener accepts.
 
-    limit_bytes: the largest array. at_once: how many arrays at a time; with is_waiting the next one waits, else it is
-    refused. streams: connections per transfer over TCP. keep_s: how long the pieces of a broken transfer are kept,
-    where its sender may still live.
+    limit_bytes: the largest array. at_once: how many arrays at a time; with is_waiting the next one waits, otherwise it
+    is rejected. streams: TCP connections per transfer. keep_s: how long the pieces of an interrupted transfer are kept,
+    unless its sender has died.
     """
 
     limit_bytes: int = 2**40
@@ -40,7 +40,7 @@ DEFAULT_LIMITS = ReceiveLimits()
 
 @dataclass(frozen=True)
 class ReceivedArray:
-    """An array that has arrived, with what its sender said about it. The memory is shared: see formats.shared."""
+    """An array that has arrived, with the information from its sender. Its memory is shared (formats.shared_memory)."""
 
     target: PieceTarget
     report: TransferReport | None = None
@@ -60,7 +60,7 @@ class ReceivedArray:
 
 @dataclass(frozen=True)
 class OfferedArray:
-    """An array to hand out."""
+    """An array that clients can retrieve."""
 
     array: Voxels
     label: ArrayInfo = NO_LABEL
@@ -68,26 +68,27 @@ class OfferedArray:
 
 
 class Host:
-    """What becomes of arrays. This one keeps nothing: override what is wanted. Called in the thread of the transfer.
+    """Decides what happens to arrays. This one keeps nothing: override its methods. They are called in the thread of
+    the transfer.
 
-    An error of ours that is raised here is what the other end hears.
+    A PellucidError that is raised here is sent to the other end.
     """
 
     def allocate(self, announcement: Announcement) -> PieceTarget:
-        """Memory for what is announced, before a byte is sent."""
+        """Allocate memory for an announced array, before a byte is sent."""
         return PieceTarget.create(announcement)
 
     def on_started(self, target: PieceTarget) -> None:
-        """Bytes begin to come, for the first time or after a break. From here on stored or broken follows."""
+        """The first bytes arrive, for the first time or after an interruption. on_stored or on_interrupted follows."""
 
     def on_block(self, target: PieceTarget, box: Box) -> None:
-        """A block of a stream is in its place."""
+        """A block of a stream has arrived."""
 
     def on_stored(self, received: ReceivedArray) -> None:
-        """All of an array is there. Until now, nothing has taken the place of what was there before."""
+        """An array is complete. Until now, the previous one was still in use."""
 
     def on_interrupted(self, announcement: Announcement, kept: int, error: PellucidError) -> None:
-        """A transfer broke off, or was refused in the middle; so many bytes are kept for the next try."""
+        """A transfer was interrupted or rejected; this many bytes are kept for the next attempt."""
 
     def find(self, request: Mapping[str, Any]) -> OfferedArray:
         """The array that a client requests."""

@@ -51,8 +51,8 @@ class _Active:
 
 
 class Listener:
-    """Waits for connections in threads of its own until it is closed. token: what both ends hold, or what gives those
-    that are taken at the moment.
+    """Accepts connections in its own threads until it is closed. token: the token of both ends, or a function that
+    returns the tokens that are accepted now.
 
     >>> with Listener(token="a long secret") as listener:
     ...     str(listener.address).startswith("127.0.0.1:")
@@ -82,11 +82,11 @@ class Listener:
         self.address = self._acceptor.address
 
     def serve(self, connection: socket.socket) -> None:
-        """Take a connection that a web server hands through (see tunnel.relay), in a thread of its own."""
+        """Serve a connection that a web server passes on (see tunnel.relay), in its own thread."""
         self._acceptor.serve(connection)
 
     def receive(self, timeout_s: float | None = None) -> ReceivedArray:
-        """The next array that arrives. For a listener without a host of its own."""
+        """Wait for the next array. For a listener without its own host."""
         if not isinstance(self.host, Mailbox):
             raise InvalidInput("This listener passes its arrays to its host.", remedy="Override on_stored in the host.")
         return self.host.next(timeout_s)

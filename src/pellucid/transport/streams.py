@@ -59,7 +59,8 @@ class BlockSender(Protocol):
 
 
 class StreamWriter:
-    """Takes blocks as they are produced. Use it in a ``with``: leaving it by an error leaves the stream unfinished."""
+    """Sends blocks as they are produced. Use it in a ``with`` statement; an error inside leaves the stream
+    unfinished."""
 
     def __init__(self, announcement: Announcement, call: Call, window_bytes: int, attempts: int) -> None:
         if len(announcement.shape) != 3:
@@ -76,7 +77,7 @@ class StreamWriter:
         )
 
     def write(self, block: Voxels, start: Sequence[int] = (0, 0, 0)) -> None:
-        """Send a block whose first voxel belongs at ``start``. It may be changed as soon as this returns."""
+        """Send a block whose first voxel is at ``start`` (z, y, x). You may change it as soon as this returns."""
         begin = triple(start)
         box = Box(begin, triple(a + b for a, b in zip(begin, block.shape, strict=True)))
         if min(begin) < 0 or not Box.whole(self.shape).contains(box):
@@ -89,13 +90,13 @@ class StreamWriter:
             self._road.put(box, block)
 
     def append(self, slices: Voxels) -> None:
-        """Send one slice (y, x), or several (z, y, x), after those that were appended before."""
+        """Send one slice (y, x), or several (z, y, x), after the previous ones."""
         block = slices if slices.ndim == 3 else slices[np.newaxis]
         self.write(block, (self._next, 0, 0))
         self._next += block.shape[0]
 
     def close(self) -> None:
-        """Wait until everything has arrived, and say that it is finished."""
+        """Wait until everything has arrived, and finish the stream."""
         try:
             self._road.finish()
         finally:

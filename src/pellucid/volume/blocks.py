@@ -13,9 +13,10 @@ from pellucid.formats.protocol import Voxels
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A unit of work: the voxels it answers for (core), and those it needs to see (outer).
+    """A unit of work: core, the voxels of its result, and outer, the voxels that it may read.
 
-    The cores of a split tile the volume; outer is the core grown by the halo and cut at the volume's border.
+    The cores of a split tile the volume; outer is the core extended by the halo and clipped at the border of the
+    volume.
     """
 
     index: int
@@ -24,11 +25,11 @@ class Block:
 
     @property
     def core_in_outer(self) -> Box:
-        """The core, counted from the first voxel of outer: what to keep of a result on outer."""
+        """The core, relative to the first voxel of outer: the part of a result on outer to keep."""
         return self.core.relative_to(self.outer.start)
 
     def padding(self, halo: Shape) -> tuple[tuple[int, int], ...]:
-        """How far the halo reaches over the volume's border: the widths that np.pad takes."""
+        """How far the halo extends beyond the border of the volume, as widths for np.pad."""
         requested = self.core.grow(halo)
         lows = (have - want for have, want in zip(self.outer.start, requested.start, strict=True))
         highs = (want - have for have, want in zip(self.outer.stop, requested.stop, strict=True))
@@ -36,7 +37,7 @@ class Block:
 
 
 def split(shape: Shape, block: Shape, halo: Shape = (0, 0, 0)) -> list[Block]:
-    """Cut a volume into blocks of at most the given shape, x fastest.
+    """Split a volume into blocks of at most the given shape (z, y, x), x fastest.
 
     >>> [str(b.outer) for b in split((4, 1, 1), block=(2, 1, 1), halo=(1, 0, 0))]
     ['0:3,0:1,0:1', '1:4,0:1,0:1']
@@ -48,6 +49,6 @@ def split(shape: Shape, block: Shape, halo: Shape = (0, 0, 0)) -> list[Block]:
 
 
 def stitch(volume: Voxels, block: Block, result: Voxels) -> None:
-    """Put a block's result (of the shape of outer, or of core) where it belongs in the whole volume."""
+    """Copy the result of a block (of the shape of outer, or of core) to its place in the whole volume."""
     kept = result if result.shape == block.core.shape else result[block.core_in_outer.slices]
     volume[block.core.slices] = kept

@@ -17,7 +17,7 @@ from pellucid.volume.volume import Volume, open_volume
 
 
 class Series:
-    """The volumes of one file: ``series[t]`` or ``series[t, c]``; iterating goes through time."""
+    """The volumes of one file: ``series[t]`` or ``series[t, c]``; iteration goes over time."""
 
     def __init__(self, opened: ClosableReader, location: Location) -> None:
         self.location = location
@@ -96,6 +96,6 @@ def open_at(path: str | Path | Location, time: float) -> Volume:
 
 
 def open_series(path: str | Path | Location) -> Series:
-    """Open a file over time or channel; a plain volume is a series of one."""
+    """Open a file with several time steps or channels; a single volume is a series of one."""
     location = Location.parse(path)
     return Series(ClosableReader(open_reader(location)), location)

@@ -81,7 +81,7 @@ class Volume:
 
     @property
     def chunk(self) -> Shape:
-        """The piece that is cheapest to read whole."""
+        """The chunk of the file, (z, y, x): the smallest part that is read as a whole."""
         return self.levels[self._level].chunk
 
     @property
@@ -95,17 +95,17 @@ class Volume:
 
     @property
     def orientation(self) -> Orientation | None:
-        """Where it lies in space; None where the file does not state it."""
+        """Its orientation in space; None if the file does not state one."""
         return at_level(self.header.orientation, self.levels[0].spacing, self.spacing)
 
     @property
     def up(self) -> str:
-        """The axis that points up in images of it, such as "z"; "-z", slice 0 at the top, where none is stated."""
+        """The axis that points up in images, such as "z"; "-z" (slice 0 at the top) if the file does not state one."""
         return (self.header.orientation or Orientation()).up
 
     @property
     def front(self) -> str | None:
-        """The axis that points to a patient's front; None where there is none."""
+        """The axis that points to a patient's front; None if there is none."""
         return (self.header.orientation or Orientation()).front
 
     @property
@@ -118,12 +118,12 @@ class Volume:
 
     @property
     def box(self) -> Box:
-        """All of its voxels."""
+        """The box of all voxels."""
         return Box.whole(self.shape)
 
     @property
     def array(self) -> Voxels | None:
-        """The array that it is made of, not copied and not to be written to; None where it is a file."""
+        """The array that the volume was made from, not copied and not to be changed; None for a file."""
         reader = self._opened.reader
         return reader.array if isinstance(reader, ArrayReader) else None
 
@@ -162,23 +162,23 @@ class Volume:
 
     @property
     def value_range(self) -> tuple[float, float]:
-        """Smallest and largest value of all voxels (NaN left out)."""
+        """The smallest and largest value of all voxels, without NaN."""
         return self.brick_ranges().overall
 
     def histogram(self, bins: int = 256) -> Histogram:
-        """How many voxels lie in each of equal bins between the smallest and the largest value."""
+        """The number of voxels in each of ``bins`` equal bins between the smallest and the largest value."""
         return self._statistics.histogram(bins)
 
     def percentiles(self, *percents: float) -> Percentiles:
-        """The values below which so many per cent of the voxels lie, and how exact they are."""
+        """The values below which the given percentages of all voxels are, and how exact they are."""
         return self._statistics.percentiles(percents)
 
     def non_finite(self) -> NonFiniteCounts:
-        """How many voxels are NaN, and how many infinite."""
+        """The number of voxels that are NaN, and of those that are infinite."""
         return self._statistics.non_finite()
 
     def brick_ranges(self, brick: int = BRICK) -> BrickRanges:
-        """Smallest and largest value of every brick; computed once, then taken from the cache."""
+        """The smallest and largest value of every brick; computed once, then read from the cache."""
         return self._statistics.brick_ranges(brick)
 
     def sample(self, points: Voxels) -> Voxels:
@@ -194,16 +194,16 @@ class Volume:
         return self.brick_ranges().inside(box)
 
     def on_change(self, listener: Listener) -> Callable[[], None]:
-        """Call the listener with every box that changes; returns how to stop that."""
+        """Call the listener with every box that changes; returns a function that stops this."""
         return self._announcements.add(listener)
 
     def changed(self, box: Box) -> None:
-        """Announce that the voxels of a box are new (a stream, a network that writes into the array)."""
+        """Announce that the voxels of a box have changed."""
         self._statistics.forget()
         self._announcements.changed(box)
 
     def close(self) -> None:
-        """Let go of the file; every volume that came from this one is closed with it."""
+        """Close the file; every volume made from this one is closed too."""
         self._opened.close()
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -232,7 +232,8 @@ def _described(out: object) -> str:
 
 
 def open_volume(path: str | Path | Location) -> Volume:
-    """Open a volume by name: ``file.h5:/entry/data``, ``folder/``, ``s3://bucket/scan.zarr``, ``stack.tif:t=3,c=0``."""
+    """Open a volume by its location: ``file.h5:/entry/data``, ``folder/``, ``s3://bucket/scan.zarr``,
+    ``stack.tif:t=3,c=0``."""
     if isinstance(path, np.ndarray):
         raise InvalidInput(
             "pellucid.open() takes a path, not an array.", remedy="Use pellucid.Volume.from_array(array)."

@@ -57,10 +57,11 @@ def automatic_scene(
 ) -> Scene:
     """A scene that shows what is in a volume.
 
-    preset: a whole look (presets), a colour map, or a file of another program; without one, warm for a sample in air
-    and grey for a block of material. up: the axis that points upwards in the image, such as "z" or "-y"; without it,
-    what the file states, else away from where the sample leaves the scan, else -z: slice 0 is at the top. aspect: width
-    of the image over its height. is_turning: as far away as it takes to go around.
+    preset: a built-in preset, a colour map, or a file of another program; by default warm colours for a sample in air,
+    and grey for a block of material. up: the axis that points up in the image, such as "z" or "-y"; by default what the
+    file states, otherwise away from where the sample leaves the scan, otherwise -z: slice 0 is at the top. aspect:
+    width of the image divided by its height. is_turning: whether the camera is far enough away to rotate around the
+    volume.
     """
     if preset is not None:
         check_preset(preset)

@@ -46,7 +46,7 @@ class Slab:
 
 
 def extract_isosurface(volume: Volume, value: float, box: Box | None = None) -> Mesh:
-    """The surface where the values pass ``value``, in a box or everywhere. It is closed unless it leaves the box."""
+    """The surface at ``value``, in a box or in the whole volume. It is closed, except where it leaves the box."""
     slabs = list(isosurface_slabs(volume, value, box))
     vertices = np.concatenate([slab.vertices for slab in slabs])
     triangles = np.concatenate([slab.triangles for slab in slabs])
@@ -54,9 +54,9 @@ def extract_isosurface(volume: Volume, value: float, box: Box | None = None) -> 
 
 
 def save_isosurface(volume: Volume, value: float, path: str | Path, box: Box | None = None) -> tuple[int, int]:
-    """Write the surface to a mesh file, however large it is; returns how many vertices and triangles it has.
+    """Write the surface to a mesh file, however large it is; returns the numbers of vertices and triangles.
 
-    Slabs go to two files beside it first, since formats want to know the counts before anything else.
+    Slabs are first written to two files next to it, because mesh formats start with these numbers.
     """
     path = Path(path)
     format_of(path)

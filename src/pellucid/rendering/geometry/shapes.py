@@ -25,7 +25,7 @@ def _new_name() -> str:
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Positions (n, 3) in world units (x, y, z) and a value (n,) for each, both float32. name: what a scene calls it.
+    """Positions (n, 3) in world units (x, y, z) and a value (n,) for each, both float32. name: its name in a scene.
 
     >>> Points(np.zeros((2, 3)), np.array([1.0, 2.0])).values.dtype
     dtype('float32')
@@ -56,7 +56,7 @@ class Points:
 class Mesh:
     """Triangles (m, 3): indices, counter-clockwise seen from outside, into vertices (n, 3) float32, world (x, y, z).
 
-    normals: (n, 3) float32, unit length; where there are none, they are made from the triangles when it is drawn.
+    normals: (n, 3) float32, unit length; if missing, they are computed from the triangles when the mesh is drawn.
     """
 
     vertices: Voxels

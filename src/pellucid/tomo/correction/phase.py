@@ -29,8 +29,8 @@ MAX_RADIUS_SHARE = 0.25
 
 @dataclass(frozen=True)
 class Paganin:
-    """energy_kev: of the beam. distance_mm: from sample to detector. pixel_size_um. delta_over_beta: of the sample's
-    refractive index.
+    """Phase retrieval for one material. energy_kev: of the beam. distance_mm: from sample to detector. pixel_size_um:
+    at the sample. delta_over_beta: of the sample's refractive index.
 
     >>> round(Paganin(energy_kev=20, distance_mm=100, pixel_size_um=1.0, delta_over_beta=500).radius_px, 2)
     15.71
@@ -56,7 +56,7 @@ class Paganin:
 
     @property
     def radius_px(self) -> float:
-        """How far it smooths: a point becomes a spot that falls off as exp(-r / radius)."""
+        """How far it smooths: a point becomes a spot that decays as exp(-r / radius)."""
         return sqrt(self.strength)
 
     @property
@@ -64,7 +64,7 @@ class Paganin:
         return max(MIN_PAD, ceil(PAD_RADII * self.radius_px))
 
     def check(self, shape: tuple[int, ...]) -> None:
-        """Refuse a filter that is wider than what it is to filter."""
+        """Raise an error if the filter is wider than the frame."""
         if self.radius_px > MAX_RADIUS_SHARE * shape[-1]:
             raise InvalidInput(
                 f"This phase filter smooths over {self.radius_px:.0f} pixels, but a frame is only {shape[-1]} wide.",

@@ -34,10 +34,10 @@ _WINDOWS = (31, 63, MAX_WINDOW)
 class RingSettings:
     """How rings are removed.
 
-    snr: how far a column stands out before it counts. large_size, small_size: columns of the medians of algorithms 5
-    and 6, and of 3; without them a share of the detector, for wide medians wear off what is small. drop: share of the
-    views left out when the brightness of a column is judged. level, sigma: of the
-    wavelet method. strength: of the regularised one.
+    snr: how far a column must stand out to count as a ring. large_size, small_size: number of columns in the medians of
+    algorithms 5 and 6, and of algorithm 3; None for a share of the detector, because wide medians erode small features.
+    drop: share of the views left out when the brightness of a column is judged. level, sigma: of the wavelet method.
+    strength: of the regularised method.
     """
 
     method: str = "vo-all"

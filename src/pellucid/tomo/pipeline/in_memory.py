@@ -37,9 +37,9 @@ def reconstruct_array(
     out: Voxels | None = None,
     account: SlabStatistics | None = None,
 ) -> Voxels:
-    """All slices of a scan (slice, row, column), float32, in attenuation per cm where the pixel size is known.
+    """All slices of a scan as (slice, row, column) float32, in attenuation per cm if the pixel size is known.
 
-    out: where to put them; memory that was used before is filled sooner than new. account: takes in what was noticed.
+    out: the array to write to; reused memory is faster than new memory. account: collects statistics and warnings.
     """
     scan = scan.in_angle_order()
     check_light(scan)

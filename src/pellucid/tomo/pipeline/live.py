@@ -121,10 +121,10 @@ def _rest(seconds: float) -> bool:
 
 @dataclass(frozen=True)
 class FollowOptions:
-    """What is followed, and how.
+    """Which scan is followed, and how.
 
-    pause: called between two looks with the seconds to wait; whether to go on. timeout_s: how long nothing may come
-    before that counts as the end.
+    pause: called between two checks with the seconds to wait; returns whether to continue. timeout_s: the scan counts
+    as finished after this time without new projections.
     """
 
     source: str | Path
@@ -136,10 +136,11 @@ class FollowOptions:
 
 
 def follow(what: FollowOptions) -> Iterator[OrthogonalSlices]:
-    """The slices whenever there are more views. A moment at which the scan cannot be read is passed over.
+    """Yield the three slices whenever there are more views. If the scan cannot be read for a moment, it is read again
+    later.
 
-    Without a center, the axis is taken to be in the middle until half a turn is there; then it is found, and everything
-    is added anew. Views may come in any order of their angles.
+    Without a center, the axis is assumed in the middle until half a turn has arrived; then it is found, and all views
+    are added again. Views may arrive in any order of their angles.
     """
     slices: LiveSlices | None = None
     heard = time.monotonic()

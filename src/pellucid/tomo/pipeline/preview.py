@@ -54,7 +54,8 @@ def never() -> bool:
 
 
 class SlicePreview:
-    """A scan that stays open. For one thread. is_cancelled is asked between steps; Cancelled is raised then."""
+    """A scan that stays open, to try settings on its slices. For one thread. is_cancelled is called between steps;
+    once it returns true, Cancelled is raised."""
 
     def __init__(self, scan: Scan, device: Device) -> None:
         self.scan, self._device = scan.in_angle_order(), device
@@ -64,8 +65,8 @@ class SlicePreview:
         self.scan.close()
 
     def axis(self, recipe: Recipe) -> tuple[float, float]:
-        """The column of the axis in the middle row, and how far it moves from one row to the next; looked for where the
-        recipe does not give them."""
+        """The column of the axis in the middle row, and how far it moves from one row to the next; searched for if
+        the recipe does not set them."""
         column, slope = self._plan(recipe).axis
         return column + slope * (self.scan.rows - 1) / 2, slope
 
@@ -74,7 +75,7 @@ class SlicePreview:
         return self._plan(recipe).tilt
 
     def projection(self, view: int) -> Voxels:
-        """The share of the beam that comes through, as (row, column)."""
+        """The transmission of the beam, as (row, column)."""
         scan = self.scan
         self._check("view", view, scan.count)
         calibration = self._keep(("calibration",), lambda: Calibration.of(scan))
@@ -83,20 +84,20 @@ class SlicePreview:
         return np.asarray(np.exp(-primitives(self._device).to_host(found.sinograms)[:, 0]))
 
     def sinogram(self, row: int, recipe: Recipe, is_cancelled: IsCancelled = never) -> Voxels:
-        """The attenuation that is reconstructed, as (view, column)."""
+        """The attenuation from which the slice is made, as (view, column)."""
         return np.array(primitives(self._device).to_host(self._ready(row, recipe, is_cancelled).sinograms)[0])
 
     def whole_slice(self, row: int, recipe: Recipe) -> Voxels:
-        """Just as the volume will have it, however long that takes."""
+        """Exactly the slice of the volume, however long it takes."""
         return self._slice(
             row, recipe, PreviewReduction(iterations=recipe.iteration_count), is_rough=False, is_cancelled=never
         )
 
     def slice(self, row: int, recipe: Recipe, *, is_rough: bool = False, is_cancelled: IsCancelled = never) -> Voxels:
-        """Attenuation per cm, or per pixel where its size is not known. row: of the detector, also where it is binned.
+        """Attenuation per cm, or per pixel if its size is unknown. row: of the detector, also with binning.
 
-        Just as the volume would have it, but for iterations that would take long: those are made of fewer columns and
-        views. is_rough: faster, from fewer views, and by gridding instead of direct.
+        It is exactly the slice of the volume, except that slow iterative methods use fewer columns and views. is_rough:
+        faster, from fewer views, and by gridding instead of direct.
         """
         thin = self.reduction(recipe, is_rough=is_rough)
         return self._slice(row, recipe, thin, is_rough=is_rough, is_cancelled=is_cancelled)
@@ -118,7 +119,7 @@ class SlicePreview:
         return np.asarray(image * np.float32(ready.per_pixel / thin.columns))
 
     def reduction(self, recipe: Recipe, *, is_rough: bool = False) -> "PreviewReduction":
-        """How much less than everything a slice is made of."""
+        """How much less data a slice is made from than in the volume."""
         plan = self._plan(recipe)
         views, _, columns = Preparation(plan.offset, binning=recipe.binning).shape(self.scan)
         if recipe.method in ITERATIVE:

@@ -58,8 +58,8 @@ cores that it takes are those that compute."""
 class OutputOptions:
     """How the volume is written.
 
-    dtype, value_range: the voxel type, and the attenuations (per cm where the pixel size is known) that become its
-    ends. levels, reduce, chunk, codec: as in a conversion. rows: of the detector, the first and the one after the last.
+    dtype, value_range: the voxel type, and the attenuations (per cm if the pixel size is known) that are mapped to its
+    ends. levels, reduce, chunk (z, y, x), codec: as in a conversion. rows: first and stop row of the detector.
     """
 
     dtype: str = "float32"
@@ -77,8 +77,8 @@ Watch = Callable[[Layout], AbstractContextManager[Callable[[Box, Voxels], None]]
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a reconstruction is run: the engine, the device of its kernels, whether an output that exists is replaced;
-    who watches the slabs as they are made."""
+    """How a reconstruction runs: the engine, the device of its kernels, whether an existing output is overwritten,
+    and a watcher that receives the slabs as they are made."""
 
     engine: Engine | None = None
     device: str | None = None
@@ -95,9 +95,10 @@ def reconstruct(
     options: ScanOptions | None = None,
     running: RunOptions | None = None,
 ) -> Volume:
-    """The volume of a scan, in attenuation per cm where the pixel size is known, and a report beside it.
+    """Reconstruct the volume of a scan, in attenuation per cm if the pixel size is known, and write a report next to
+    it.
 
-    Interrupted and called again, it continues. The output has its final name only when it is complete.
+    If it is interrupted, call it again to continue. The output has its final name only when it is complete.
     """
     if isinstance(source, Scan):
         raise InvalidInput(

@@ -56,10 +56,10 @@ class Faults:
 
 
 def simulate(phantom: Phantom, detector: Detector, angles_rad: Floats, faults: Faults | None = None) -> Scan:
-    """A scan in memory: projections, flats before and after, darks.
+    """Simulate a scan in memory: projections, flats before and after, darks.
 
-    Where nothing goes wrong, -ln of the corrected projections is exactly the line integral through the centre of every
-    pixel, within the precision of float32.
+    Without faults, -ln of the corrected projections is exactly the line integral through the centre of every pixel,
+    within the precision of float32.
     """
     faults = faults or Faults()
     random = np.random.default_rng(faults.seed)

@@ -37,7 +37,7 @@ _TRANSFER = re.compile(r"[0-9a-f]{32}")
 
 @dataclass(frozen=True)
 class ArrayInfo:
-    """What an array is called and how large its voxels are. spacing: distance of voxels along each axis, in unit."""
+    """The name of an array and the size of its voxels. spacing: distance between voxels along each axis, in unit."""
 
     name: str = ""
     spacing: tuple[float, ...] = ()

@@ -29,10 +29,10 @@ MAX_ROUNDS = 4
 
 @dataclass(frozen=True)
 class TransferReport:
-    """How a transfer went. nbytes: what the last attempt moved; resumed_bytes: what was there before.
+    """How a transfer went. nbytes: moved by the last attempt; resumed_bytes: already received before.
 
     seconds: from the announcement to the last acknowledgement; moving_s: the part of it in which bytes moved, without
-    the receiving end's allocation.
+    the receiver's allocation.
     """
 
     lane: str

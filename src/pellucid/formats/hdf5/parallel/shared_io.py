@@ -45,8 +45,8 @@ def read_shared(
 ) -> SharedArray:
     """Read a dataset, or a box of it, into shared memory with several processes.
 
-    path: of the file, also with ``:t=3,c=0``. dataset: its name inside; without one the only volume there is.
-    processes: as many as there are cores if None. watch: called with a worker's process id before each piece.
+    path: of the file, also with ``:t=3,c=0``. dataset: its name in the file; not needed if the file has a single
+    volume. processes: None for one per core. watch: called with the process id of a worker before each piece.
     """
     location = _located(path, dataset)
     reader = registry.open_reader(location)
@@ -138,9 +138,9 @@ def write_parallel(
     codec: str = "gzip",
     processes: int | None = None,
 ) -> None:
-    """Write an array of (z, y, x) into a new chunked HDF5 file, compressed by several processes.
+    """Write a (z, y, x) array to a new chunked HDF5 file, compressed by several processes.
 
-    The file appears under its name only when it is complete.
+    The file has its final name only when it is complete.
     """
     voxels = array.array if isinstance(array, SharedArray) else array
     location = _located(path, dataset)
