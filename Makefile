@@ -12,6 +12,8 @@ export PYTHONUNBUFFERED := 1
 export PYTHONDONTWRITEBYTECODE :=
 # Worker processes for the tests, one for each core at most; 0 runs them in this one.
 TEST_WORKERS ?= 0
+# Tests that check has run already.
+CHECKED := tests/test_layers.py tests/test_style.py
 
 # timed(NAME, COMMAND): run it, and leave the seconds it took where the table of times finds them.
 timed = @mkdir -p $(TIMES) && start=$$(date +%s.%N) && { $(2); } && \
@@ -27,7 +29,7 @@ check: setup ## formatting, lint, types, layers, style, generated files
 	$(call timed,check,tools/check.sh)
 
 test: setup check ## set up, check, and run every test; prints the time of each layer
-	@SUITE_TIMES=$(TIMES) $(BIN)/python -m pytest --numprocesses $(TEST_WORKERS)
+	@SUITE_TIMES=$(TIMES) $(BIN)/python -m pytest --numprocesses $(TEST_WORKERS) $(CHECKED:%=--deselect=%)
 
 demo: ## install, simulate a scan, reconstruct it and open it in the viewer; DEMO=--headless saves an image and stops
 	@tools/setup.sh
