@@ -1,7 +1,7 @@
 """The first picture, without touching anything: the sample visible, the air gone, framed and standing."""
 
 from dataclasses import replace
-from math import tan
+from math import inf, tan
 
 import numpy as np
 import pytest
@@ -9,7 +9,8 @@ import pytest
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.automatic.orientation import VIEWS, find_up_axis, view_direction
-from pellucid.rendering.automatic.volumes import BINS, air_threshold, automatic_camera, automatic_scene, holds_labels
+from pellucid.rendering.automatic.value_range import BINS, air_threshold, informative_histogram
+from pellucid.rendering.automatic.volumes import automatic_camera, automatic_scene, holds_labels
 from pellucid.rendering.camera import ANGLE_DEG, framing
 from pellucid.rendering.camera_path import turntable
 from pellucid.rendering.renderer import Renderer
@@ -140,7 +141,7 @@ def test_an_unknown_side_is_refused() -> None:
 @pytest.mark.parametrize("aspect", [0.5, 1.0, 2.0])
 def test_all_of_the_sample_is_in_a_picture_of_any_shape(aspect: float) -> None:
     volume = Volume.from_array((ball() > 0.5).astype(np.uint8), spacing=(3.0, 1.0, 1.0))
-    camera = automatic_camera(volume, 0.5, aspect=aspect)
+    camera = automatic_camera(volume, (0.5, inf), aspect=aspect)
     z, y, x = np.nonzero(volume.read())
     seen = np.stack([x + 0.5, y + 0.5, z * 3.0 + 1.5], axis=1) - camera.position
     right, up, forward = camera.axes()
@@ -238,3 +239,48 @@ def test_a_small_range_far_from_zero(renderer: Renderer) -> None:
     low, high = automatic_scene(volume).volumes[0].transfer.value_range
     assert 999.99 < low < 1000 and 1000.009 < high < 1000.02
     assert visible(image(renderer, volume))[SIZE // 2, SIZE // 2]
+
+
+def test_a_hot_voxel_changes_nothing_else(renderer: Renderer) -> None:
+    levels = ball().astype(np.float32)
+    expected = image(renderer, Volume.from_array(levels))
+    levels[3, 4, 5] = 1e6
+    seen = visible(image(renderer, Volume.from_array(levels)))
+    assert (seen == visible(expected)).mean() > 0.98
+
+
+def test_padding_below_air_is_not_seen(renderer: Renderer) -> None:
+    _, y, x = np.meshgrid(*[np.arange(48) - 23.5] * 3, indexing="ij")
+    hounsfield = (1000 * (np.minimum(ball(), 1.5) - 1)).astype(np.int16)
+    expected = image(renderer, Volume.from_array(hounsfield))
+    hounsfield[np.hypot(x, y) > 22] = -3024
+    seen = visible(image(renderer, Volume.from_array(hounsfield)))
+    assert (seen == visible(expected)).mean() > 0.98
+
+
+def test_a_spike_below_materials_is_air_and_no_padding() -> None:
+    levels = np.zeros((32, 32, 32), np.float32) - 1.0
+    levels[8:24, 8:24, 8:24] = 1.0
+    levels[12:20, 12:20, 12:20] = 2.0
+    air = air_threshold(informative_histogram(Volume.from_array(levels)))
+    assert air is not None and -1 < air < 1
+
+
+@pytest.mark.parametrize(
+    ("axis", "toward", "upwards"), [(0, (0, 0, -1), (0, -1, 0)), (1, (0, 1, 0), (0, 0, -1)), (2, (1, 0, 0), (0, 0, -1))]
+)
+def test_two_slices_are_seen_face_on(axis: int, toward: tuple[int, ...], upwards: tuple[int, ...]) -> None:
+    shape = [120, 120, 120]
+    shape[axis] = 2
+    levels = np.random.default_rng(1).normal(100, 10, shape).astype(np.float32)
+    camera = automatic_scene(Volume.from_array(levels)).camera
+    eye = np.subtract(camera.position, camera.target)
+    assert np.allclose(eye / np.linalg.norm(eye), toward)
+    assert np.allclose(camera.up, upwards)
+
+
+def test_all_of_two_slices_is_in_the_image(renderer: Renderer) -> None:
+    levels = np.random.default_rng(1).normal(100, 3, (2, 90, 120)).astype(np.float32)
+    levels[:, 5:20, 3:20] += 100
+    seen = visible(image(renderer, Volume.from_array(levels)))
+    assert seen[: SIZE // 2, : SIZE // 2].any() and not seen[SIZE // 2 :, SIZE // 2 :].any()

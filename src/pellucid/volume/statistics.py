@@ -102,8 +102,10 @@ class VolumeStatistics:
         low, high = self._once(f"ranges-{brick}", lambda: _ranges(self._volume, brick))
         return BrickRanges(brick, low, high)
 
-    def histogram(self, bins: int = 256) -> Histogram:
-        counts, edges = self._once(f"histogram-{bins}", lambda: self._count(bins))
+    def histogram(self, bins: int = 256, within: tuple[float, float] | None = None) -> Histogram:
+        """within: count only values between these two; without it, all that there are."""
+        name = f"histogram-{bins}" + (f"-{within[0]!r}-{within[1]!r}" if within else "")
+        counts, edges = self._once(name, lambda: self._count(bins, within or self.brick_ranges().overall))
         return Histogram(counts, edges)
 
     def percentiles(self, percents: tuple[float, ...]) -> Percentiles:
@@ -129,16 +131,16 @@ class VolumeStatistics:
         """The voxels changed: what was computed holds no longer."""
         self._known.clear()
 
-    def _count(self, bins: int) -> tuple[Voxels, Voxels]:
-        low, high = self.brick_ranges().overall
+    def _count(self, bins: int, ends: tuple[float, float]) -> tuple[Voxels, Voxels]:
+        low, high = ends
         if np.isnan(low):  # No voxel has a value.
             low, high = 0.0, 1.0
         # Bins must be wide enough that float64 can tell their edges apart.
         high = max(high if high > low else low + 1, low + FINEST * bins * abs(low))
         edges = np.linspace(low, high, bins + 1)
         # In float64, or float32 counts in its own precision, and refuses a small range far from 0.
-        ends = np.float64(low), np.float64(high)
-        pieces = _each_piece(self._volume, "Counting voxels", lambda _, voxels: count_values(voxels, bins, ends))
+        low, high = np.float64(low), np.float64(high)
+        pieces = _each_piece(self._volume, "Counting voxels", lambda _, voxels: count_values(voxels, bins, (low, high)))
         return np.sum(list(pieces), axis=0), edges
 
     def _once(self, name: str, compute: Any) -> tuple[Voxels, Voxels]:

@@ -165,9 +165,9 @@ class Volume:
         """The smallest and largest value of all voxels, without NaN."""
         return self.brick_ranges().overall
 
-    def histogram(self, bins: int = 256) -> Histogram:
-        """The number of voxels in each of ``bins`` equal bins between the smallest and the largest value."""
-        return self._statistics.histogram(bins)
+    def histogram(self, bins: int = 256, within: tuple[float, float] | None = None) -> Histogram:
+        """The number of voxels in each of ``bins`` equal bins within two values: the smallest and the largest."""
+        return self._statistics.histogram(bins, within)
 
     def percentiles(self, *percents: float) -> Percentiles:
         """The values below which the given percentages of all voxels are, and how exact they are."""

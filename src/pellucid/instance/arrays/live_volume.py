@@ -28,7 +28,8 @@ from pellucid.instance.protocol.server_messages import CameraMoved
 from pellucid.instance.scene import loading
 from pellucid.instance.scene.history import ScenePair
 from pellucid.instance.session import Session
-from pellucid.rendering.automatic.volumes import BINS, air_threshold, automatic_camera, automatic_transfer
+from pellucid.rendering.automatic.value_range import BINS, air_threshold
+from pellucid.rendering.automatic.volumes import automatic_camera, automatic_transfer
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.scene import VolumeLayer

@@ -21,6 +21,8 @@ VIEWS: tuple[View, ...] = get_args(View)
 SIDES = ("x", "y", "z", "-x", "-y", "-z")
 MIN_VOXELS = 16
 MAX_BYTES = 2**30
+THIN = 20
+"""A volume that is so many times wider than thick is seen face on."""
 STANDS_ON, STANDS_OUT = 0.15, 3.0
 """A sample stands on a face of the scan if it fills that part of it, and so many times more than of any other."""
 
@@ -56,6 +58,23 @@ def view_direction(view: View, up: str = "-z", front: str | None = None) -> tupl
     across, along, upwards = EYES[view]
     eye = across * right + along * back + upwards * top
     return _vector(eye), _vector(back * np.sign(upwards) if view in ("top", "bottom") else top)
+
+
+def facing(volume: Volume) -> tuple[Vector, Vector] | None:
+    """The direction to the eye, and upwards, that show a volume of a few slices face on; None for any other.
+
+    Slices along z are seen as an image viewer shows them, x to the right and y downwards, or, where the file states how
+    a patient lies, from the feet.
+    """
+    extents = [n * step for n, step in zip(volume.shape, volume.spacing, strict=True)]
+    thin, others = int(np.argmin(extents)), sorted(extents)[1:]
+    if extents[thin] * THIN > others[0]:
+        return None
+    if thin > 0:
+        return view_direction("front" if thin == 1 else "right", "-z")
+    if volume.orientation is not None:
+        return view_direction("bottom", up_in_world(volume), front_in_world(volume))
+    return view_direction("front", "-y")
 
 
 def upright_axis(volume: Volume, air: float | None) -> str:

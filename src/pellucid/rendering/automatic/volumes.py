@@ -1,11 +1,12 @@
 """The first image: right without touching anything.
 
-Here: a window and a transfer function from the histogram (air transparent), labels in their colours, and a camera that
-sees all of it.
-Not here: which side of a scan is up (orientation), what a person chooses afterwards (scene).
+Here: a transfer function from the histogram (air transparent), labels in their colours, a camera that sees all of it.
+Not here: which values matter, and which are air (value_range), which side of a scan is up (orientation), what a person
+chooses afterwards (scene).
 """
 
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from pellucid.formats.protocol import Voxels
 from pellucid.rendering.annotations import Annotations
 from pellucid.rendering.automatic.orientation import (
     View,
+    facing,
     front_in_world,
     is_mirrored,
     standing_of,
@@ -21,6 +23,7 @@ from pellucid.rendering.automatic.orientation import (
     upright_axis,
     view_direction,
 )
+from pellucid.rendering.automatic.value_range import air_threshold, informative_histogram, value_window
 from pellucid.rendering.camera import Camera, framing_boxes
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.presets.builtin import PRESETS, check_preset, is_preset_file, preset_from_file
@@ -31,19 +34,10 @@ from pellucid.volume.statistics import BRICK, BrickRanges, Histogram
 from pellucid.volume.subsample import subsampled
 from pellucid.volume.volume import Volume
 
-BINS = 1024
-COARSE_BINS = 64
-DARKEST_PERCENT, BRIGHTEST_PERCENT = 0.1, 99.9
-DARK_PEAK, DARK_VALLEY = 0.4, 0.5
-FOOT = 0.02
-VALLEY = 0.5
-NOISE = 0.08
 BRIGHTENING = 1.5
 """Bent towards the air: most of a sample is far darker than its brightest grain."""
 FINE_BRICK, FINE_BYTES = 8, 2**28
 LABEL_BYTES, SAME_NEIGHBOURS = 4, 0.7
-LEAST_AIR = 0.15
-"""A scan whose darkest peak holds fewer of the voxels is taken to be filled with material."""
 
 
 def automatic_scene(
@@ -66,17 +60,20 @@ def automatic_scene(
     if preset is not None:
         check_preset(preset)
     if preset is None and holds_labels(volume):
-        return _labels_scene(volume, automatic_camera(volume, 0.0, up, view, aspect, is_turning=is_turning))
+        return _labels_scene(volume, automatic_camera(volume, (0.0, inf), up, view, aspect, is_turning=is_turning))
     # Of a large array in memory only some voxels are read: counting all of them would take too long.
     seen = subsampled(volume)
-    histogram = seen.histogram(BINS)
+    histogram = informative_histogram(seen)
     air = air_threshold(histogram)
     transfer = automatic_transfer(histogram, preset)
-    shading: ShadingName = "none" if air is None else "gradient"
+    flat = facing(seen)
+    shading: ShadingName = "none" if air is None or flat else "gradient"
     if preset in PRESETS:
         shading = PRESETS[preset].shading
     layer = VolumeLayer(str(volume.location.absolute), transfer, shading=shading, transform=standing_of(volume))
-    camera = automatic_camera(seen, air, up or upright_axis(seen, air), view, aspect, is_turning=is_turning)
+    stands = up if up or flat else upright_axis(seen, air)
+    shown = None if air is None else (air, float(histogram.edges[-1]))
+    camera = automatic_camera(seen, shown, stands, view, aspect, is_turning=is_turning)
     return Scene((layer,), camera, annotations=Annotations(unit=_unit(volume)))
 
 
@@ -98,16 +95,24 @@ def _labels_scene(volume: Volume, camera: Camera) -> Scene:
 
 def automatic_camera(
     volume: Volume,
-    air: float | None = None,
+    shown: tuple[float, float] | None = None,
     up: str | None = None,
     view: View = "corner",
     aspect: float = 1.0,
     *,
     is_turning: bool = False,
 ) -> Camera:
-    """A camera that sees everything above ``air``; as it comes, from the front, a little from the right and above."""
-    direction, upwards = view_direction(view, up or up_in_world(volume), front_in_world(volume))
-    return framing_boxes(_filled_boxes(volume, air), direction, upwards, aspect, is_turning=is_turning)
+    """A camera that sees what is shown; as it comes, from the front, a little from the right and above.
+
+    shown: everything above the first value. Single voxels above the second, away from all else, need not be seen.
+    Without it, all of the volume.
+    """
+    if view == "corner" and up is None and (flat := facing(volume)):
+        direction, upwards = flat
+        shown = None  # Slices are images: all of them is to be seen.
+    else:
+        direction, upwards = view_direction(view, up or up_in_world(volume), front_in_world(volume))
+    return framing_boxes(_filled_boxes(volume, shown), direction, upwards, aspect, is_turning=is_turning)
 
 
 def _unit(volume: Volume) -> str:
@@ -117,7 +122,7 @@ def _unit(volume: Volume) -> str:
 
 def automatic_transfer(histogram: Histogram, preset: str | None = None) -> TransferFunction:
     """Air transparent, the rest rising from a haze to solid; where there is no air, a solid block."""
-    low, high = _window(histogram)
+    low, high = value_window(histogram)
     air = air_threshold(histogram)
     start = 0.0 if air is None else min(max((air - low) / (high - low), 0.0), 0.9)
     if preset in PRESETS:
@@ -149,61 +154,11 @@ def linear_transfer(
     return TransferFunction(((0.0, darkest), *others), ((0.0, 0.0), (1.0, 0.9)), value_range)
 
 
-def air_threshold(histogram: Histogram) -> float | None:
-    """The value that parts air, or whatever dark the scan is mostly filled with, from the rest; None without air.
-
-    Air is a peak among the dark values, with a valley still among them, and enough voxels before that. The threshold is
-    the foot of the peak, and a little more for its noise.
-    """
-    if _is_constant(histogram):
-        return None
-    counts, edges = _coarse(histogram)
-    peak = int(counts[: round(DARK_PEAK * len(counts))].argmax())
-    behind = counts[peak:]
-    is_foot = behind < FOOT * counts[peak]
-    is_valley = (behind < VALLEY * counts[peak]) & (behind <= np.append(behind[1:], np.inf))
-    found = np.nonzero(is_foot | is_valley)[0]
-    if (
-        not len(found)
-        or peak + found[0] > DARK_VALLEY * len(counts)
-        or counts[: peak + found[0]].sum() < LEAST_AIR * counts.sum()
-    ):
-        return None
-    foot, extent = float(edges[peak + found[0]]), float(edges[-1] - edges[0])
-    return min(foot + NOISE * extent, float(edges[-2]))
-
-
-def _coarse(histogram: Histogram) -> tuple[Voxels, Voxels]:
-    """Few bins over the window, smoothed: whole numbers spread over many bins leave gaps that are no valleys."""
-    edges = np.linspace(*_window(histogram), COARSE_BINS + 1)
-    below = np.concatenate([[0], np.cumsum(histogram.counts)])
-    counts = np.diff(np.interp(edges, histogram.edges, below))
-    return np.convolve(counts, (0.25, 0.5, 0.25), "same"), edges
-
-
-def _window(histogram: Histogram) -> tuple[float, float]:
-    """From dark to bright, without the few voxels that lie far outside.
-
-    Where nearly all voxels have one value, the few others are what is to be seen; if there are none, it is grey.
-    """
-    first, last = float(histogram.edges[0]), float(histogram.edges[-1])
-    if _is_constant(histogram):
-        around = max(last - first, abs(first))
-        return first - around, first + around
-    low, high = histogram.percentile(DARKEST_PERCENT), histogram.percentile(BRIGHTEST_PERCENT)
-    one_bin = float(histogram.edges[1] - histogram.edges[0])
-    return (low, high) if high - low > one_bin else (first, last)
-
-
-def _is_constant(histogram: Histogram) -> bool:
-    return int(np.count_nonzero(histogram.counts)) <= 1
-
-
-def _filled_boxes(volume: Volume, air: float | None) -> Voxels:
-    """(n, 2, 3): low and high corners, (x, y, z) in world units, of boxes that hold everything above ``air``."""
+def _filled_boxes(volume: Volume, shown: tuple[float, float] | None) -> Voxels:
+    """(n, 2, 3): low and high corners, (x, y, z) in world units, of boxes that hold everything that is shown."""
     whole = np.array([[(0, 0, 0), volume.shape]], float)
     edge = FINE_BRICK if volume.nbytes <= FINE_BYTES else BRICK  # Large ones: what the histogram has found out already.
-    boxes = whole if air is None else _filled_bricks(volume.brick_ranges(edge), air, volume.shape)
+    boxes = whole if shown is None else _filled_bricks(volume.brick_ranges(edge), shown, volume.shape)
     boxes = boxes if len(boxes) else whole
     if is_mirrored(volume):
         boxes[..., 2] = volume.shape[2] - boxes[:, ::-1, 2]
@@ -211,11 +166,22 @@ def _filled_boxes(volume: Volume, air: float | None) -> Voxels:
     return world
 
 
-def _filled_bricks(ranges: BrickRanges, air: float, shape: tuple[int, int, int]) -> Voxels:
+def _filled_bricks(ranges: BrickRanges, shown: tuple[float, float], shape: tuple[int, int, int]) -> Voxels:
     """The first and the last filled brick of every row: all that can touch the border of an image."""
+    air, top = shown
     is_filled = ranges.highest > air
+    is_filled &= ~((ranges.highest > top) & (_neighbours(is_filled) == 1))
     z, y = np.nonzero(is_filled.any(axis=2))
     first = is_filled[z, y].argmax(axis=1)
     last = is_filled.shape[2] - 1 - is_filled[z, y, ::-1].argmax(axis=1)
     low = np.stack([np.tile(z, 2), np.tile(y, 2), np.concatenate([first, last])], axis=1) * ranges.brick
     return np.stack([low, np.minimum(low + ranges.brick, shape)], axis=1).astype(float)
+
+
+def _neighbours(is_filled: Voxels) -> Voxels:
+    """How many of the 27 bricks around each are filled."""
+    counts = np.pad(is_filled.astype(np.int64), 1)
+    for axis in range(3):
+        along = np.moveaxis(counts, axis, 0)
+        counts = np.moveaxis(along[:-2] + along[1:-1] + along[2:], 0, axis)
+    return counts

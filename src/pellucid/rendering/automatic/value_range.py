@@ -1,0 +1,119 @@
+"""The values that tell something: without the few far outside, and without padding.
+
+Here: the histogram from which the first image is chosen, its window, and which of its values are air.
+Not here: colours and opacities (volumes), exact ranges and percentiles (volume.statistics).
+"""
+
+import numpy as np
+
+from pellucid.formats.protocol import Voxels
+from pellucid.volume.statistics import Histogram
+from pellucid.volume.volume import Volume
+
+BINS = 1024
+DARKEST_PERCENT, BRIGHTEST_PERCENT = 0.1, 99.9
+FEW_BINS = BINS // 16
+"""Where nearly all voxels are in so few bins, they are counted again in finer ones."""
+MARGIN = 0.25
+MAX_COUNTS = 8
+PADDING_PERCENT, PADDING_GAP = 1.0, 0.1
+"""Padding is one value below 0 that so many voxels have, and this part of the range without any voxel above it."""
+COARSE_BINS = 64
+DARK_PEAK, DARK_VALLEY = 0.4, 0.5
+FOOT = 0.02
+VALLEY = 0.5
+NOISE = 0.08
+LEAST_AIR = 0.15
+"""A scan whose darkest peak holds fewer of the voxels is taken to be filled with material."""
+
+
+def informative_histogram(volume: Volume) -> Histogram:
+    """The histogram of the values that tell something.
+
+    One hot pixel of 1e6 would leave everything else in one bin. Where most voxels do have one value, the few others are
+    what there is to see, and all are counted. Padding is what scanners write where they measured nothing, below air.
+    """
+    histogram = _without_padding(volume, volume.histogram(BINS))
+    finer = histogram
+    for _ in range(MAX_COUNTS):
+        low, high = finer.percentile(DARKEST_PERCENT), finer.percentile(BRIGHTEST_PERCENT)
+        width = float(finer.edges[1] - finer.edges[0])
+        if high - low > FEW_BINS * width:
+            return finer
+        around = max(width, MARGIN * (high - low))
+        ends = max(low - around, float(finer.edges[0])), min(high + around, float(finer.edges[-1]))
+        if not ends[0] < ends[1] or ends == (finer.edges[0], finer.edges[-1]):
+            break
+        finer = volume.histogram(BINS, ends)
+        if has_one_value(finer):
+            break
+    return histogram
+
+
+def has_one_value(histogram: Histogram) -> bool:
+    return int(np.count_nonzero(histogram.counts)) <= 1
+
+
+def _without_padding(volume: Volume, histogram: Histogram) -> Histogram:
+    counts, edges = histogram.counts, histogram.edges
+    filled = np.flatnonzero(counts)
+    is_spike = edges[0] < 0 and counts[0] >= PADDING_PERCENT / 100 * counts.sum()
+    if not is_spike or len(filled) < 2 or filled[1] < PADDING_GAP * BINS:
+        return histogram
+    if not _is_same_in_all_slices(volume, float(edges[1])):
+        return histogram
+    rest = volume.histogram(BINS, (float(edges[filled[1]]), float(edges[-1])))
+    return histogram if air_threshold(rest) is None else rest
+
+
+def _is_same_in_all_slices(volume: Volume, below: float) -> bool:
+    """Whether what lies below a value is the same part of the first, the middle and the last slice: around a circle."""
+    last = volume.shape[0] - 1
+    first, *others = (volume[z] < below for z in (0, last // 2, last))
+    return not first.all() and all(np.array_equal(first, other) for other in others)
+
+
+def air_threshold(histogram: Histogram) -> float | None:
+    """The value that parts air, or whatever dark the scan is mostly filled with, from the rest; None without air.
+
+    Air is a peak among the dark values, with a valley still among them, and enough voxels before that. The threshold is
+    the foot of the peak, and a little more for its noise.
+    """
+    if has_one_value(histogram):
+        return None
+    counts, edges = _coarse(histogram)
+    peak = int(counts[: round(DARK_PEAK * len(counts))].argmax())
+    behind = counts[peak:]
+    is_foot = behind < FOOT * counts[peak]
+    is_valley = (behind < VALLEY * counts[peak]) & (behind <= np.append(behind[1:], np.inf))
+    found = np.nonzero(is_foot | is_valley)[0]
+    if (
+        not len(found)
+        or peak + found[0] > DARK_VALLEY * len(counts)
+        or counts[: peak + found[0]].sum() < LEAST_AIR * counts.sum()
+    ):
+        return None
+    foot, extent = float(edges[peak + found[0]]), float(edges[-1] - edges[0])
+    return min(foot + NOISE * extent, float(edges[-2]))
+
+
+def _coarse(histogram: Histogram) -> tuple[Voxels, Voxels]:
+    """Few bins over the window, smoothed: whole numbers spread over many bins leave gaps that are no valleys."""
+    edges = np.linspace(*value_window(histogram), COARSE_BINS + 1)
+    below = np.concatenate([[0], np.cumsum(histogram.counts)])
+    counts = np.diff(np.interp(edges, histogram.edges, below))
+    return np.convolve(counts, (0.25, 0.5, 0.25), "same"), edges
+
+
+def value_window(histogram: Histogram) -> tuple[float, float]:
+    """From dark to bright, without the few voxels that lie far outside.
+
+    Where nearly all voxels have one value, the few others are what is to be seen; if there are none, it is grey.
+    """
+    first, last = float(histogram.edges[0]), float(histogram.edges[-1])
+    if has_one_value(histogram):
+        around = max(last - first, abs(first))
+        return first - around, first + around
+    low, high = histogram.percentile(DARKEST_PERCENT), histogram.percentile(BRIGHTEST_PERCENT)
+    one_bin = float(histogram.edges[1] - histogram.edges[0])
+    return (low, high) if high - low > one_bin else (first, last)
