@@ -20,7 +20,7 @@ from pellucid.errors import (
     Unreadable,
 )
 from pellucid.formats import registry
-from pellucid.formats.chunked import tensorstore_backend
+from pellucid.formats.chunked import tensorstore_backend, tensorstore_errors
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level
 from tests.formats.chunk_stores import HALF, SHAPE, layout, open_at, ramp, read, write
@@ -238,7 +238,7 @@ def test_settings_from_the_environment(
     ],
 )
 def test_errors_of_tensorstore_in_our_words(text: str, kind: type[PellucidError], says: str) -> None:
-    error = tensorstore_backend.translate(text, "place/a.zarr", is_writing=True)
+    error = tensorstore_errors.translate(text, "place/a.zarr", is_writing=True)
     assert type(error) is kind
     assert says in str(error)
 

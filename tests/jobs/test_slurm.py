@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pellucid.errors import InvalidInput
+from pellucid.errors import InvalidInput, SchedulerUnreachable
 from pellucid.jobs.job import SubmittedJob
 from pellucid.jobs.job_state import JobState
 from pellucid.jobs.resources import Resources
@@ -139,6 +139,10 @@ def test_an_absent_controller_means_unknown_and_nothing_is_lost(start: Start, sl
     try:
         state = job.state
         assert state.phase == "unknown" and "Unable to contact slurm controller" in state.reason
+        with pytest.raises(SchedulerUnreachable, match="Unable to contact slurm controller"):
+            start(SlurmScheduler(), SITE)
+        with pytest.raises(SchedulerUnreachable):
+            job.cancel()
     finally:
         slurm.start_controller()
     job.until("running")

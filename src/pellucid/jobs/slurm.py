@@ -24,8 +24,6 @@ from pellucid.jobs.site import Site
 TIMEOUT_S = 30.0
 # Times as seconds since 1970: in Slurm's own format they would have no time zone.
 CLOCK = {"SLURM_TIME_FORMAT": "%s"}
-UNREACHABLE = ("unable to contact", "connect failure", "socket timed out", "communication connection", "zero bytes")
-OVER_ALREADY = ("invalid job id", "already completing or completed")
 
 
 class SlurmScheduler:
@@ -52,8 +50,9 @@ class SlurmScheduler:
         number = (job.handle,) if job.handle else ()
         try:
             _run("scancel", f"--user={os.geteuid()}", f"--name={NAME.format(id=job.id)}", *number)
-        except InvalidInput as error:
-            if not any(word in error.what.lower() for word in OVER_ALREADY):
+        except InvalidInput:
+            line = _line(job, _listed(squeue.FORMAT, f"--user={os.geteuid()}"))
+            if line is not None and not squeue.is_over(line):
                 raise
 
 
@@ -90,9 +89,23 @@ def _forgotten(job: SubmittedJob) -> JobState:
 
 
 def _run(*command: str, given: str | None = None) -> str:
-    """What a command of Slurm's prints. Its refusals are for the person who asked."""
+    """What a command of Slurm's prints. Its refusals are for the person who asked.
+
+    Every failure has the same exit code, and words for people: whether the controller responds is asked separately.
+    """
+    done = _completed(*command, given=given)
+    if done.returncode == 0:
+        return done.stdout
+    text = done.stderr.strip()
+    if _completed("scontrol", "ping").returncode != 0:
+        raise SchedulerUnreachable("Slurm", text)
+    remedy = "Request less, or list the resources of the site with sinfo."
+    raise InvalidInput(f"Slurm rejected the job: {_sentence(text)}.", remedy=remedy)
+
+
+def _completed(*command: str, given: str | None = None) -> "subprocess.CompletedProcess[str]":
     try:
-        done = subprocess.run(
+        return subprocess.run(
             command, input=given, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
             env={**os.environ, **CLOCK}, stdin=subprocess.DEVNULL if given is None else None,
         )  # fmt: skip
@@ -101,13 +114,6 @@ def _run(*command: str, given: str | None = None) -> str:
         raise InvalidInput(f"The command {command[0]} was not found.", remedy=remedy) from error
     except subprocess.TimeoutExpired as error:
         raise SchedulerUnreachable("Slurm", f"{command[0]} did not respond within {TIMEOUT_S:.0f} s") from error
-    if done.returncode == 0:
-        return done.stdout
-    text = done.stderr.strip()
-    if any(word in text.lower() for word in UNREACHABLE):
-        raise SchedulerUnreachable("Slurm", text)
-    remedy = "Request less, or list the resources of the site with sinfo."
-    raise InvalidInput(f"Slurm rejected the job: {_sentence(text)}.", remedy=remedy)
 
 
 def _sentence(text: str) -> str:

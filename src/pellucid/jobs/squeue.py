@@ -103,6 +103,11 @@ def is_waiting(line: SqueueRow) -> bool:
     return PHASES.get(line.state) == "queued"
 
 
+def is_over(line: SqueueRow) -> bool:
+    """Whether it has ended, or is about to without being asked."""
+    return PHASES.get(line.state) in ("ending", "ended", "failed")
+
+
 def place(line: SqueueRow, everybody: Iterable[SqueueRow]) -> int:
     """From 1: behind those of its partition that wait with a higher priority, or with the same for longer."""
     waiting = [one for one in everybody if is_waiting(one) and one.partition == line.partition]

@@ -1,15 +1,14 @@
-"""tensorstore: S3, rare codecs, partial chunks, precomputed; and its errors in our words.
+"""tensorstore: S3, rare codecs, partial chunks, precomputed.
 
-Here: where tensorstore finds things (local or S3, credentials from the AWS_* environment), RemoteStore, TensorArray,
-the translation of its errors.
-Not here: local files of common codecs (chunks, shards), metadata (zarr, n5, precomputed).
+Here: where tensorstore finds things (local or S3, credentials from the AWS_* environment), RemoteStore, TensorArray.
+Not here: its errors (tensorstore_errors), local files of common codecs (chunks, shards), metadata (zarr, n5,
+precomputed).
 """
 
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,19 +17,11 @@ from urllib.parse import urlsplit
 import numpy as np
 import tensorstore as ts
 
-from pellucid.errors import (
-    Corrupted,
-    DiskFull,
-    InvalidInput,
-    NotFound,
-    NotWritable,
-    PellucidError,
-    UnknownCodec,
-    Unreadable,
-)
+from pellucid.errors import InvalidInput, NotFound, NotWritable, Unreadable
 from pellucid.formats.chunked.axes import Index
 from pellucid.formats.chunked.chunks import core_count
 from pellucid.formats.chunked.store import Json, LocalStore, Store, open_store
+from pellucid.formats.chunked.tensorstore_errors import translated
 from pellucid.formats.local_files import check_folder
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
@@ -44,12 +35,6 @@ _METADATA = (
     "zarr.json", ".zgroup", ".zattrs", ".zarray", "attributes.json", "info",
     "0/zarr.json", "0/.zarray", "s0/attributes.json",
 )  # fmt: skip
-_REFUSED = ("PERMISSION_DENIED", "UNAUTHENTICATED")
-_UNREACHABLE = ("ABORTED", "UNAVAILABLE", "DEADLINE_EXCEEDED", "INTERNAL", "UNKNOWN", "CANCELLED")
-_CHECK_KEYS = (
-    "the server denied access; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and the permissions of the bucket"
-)
-_NO_ANSWER = "the server does not respond"
 
 
 class RemoteStore:
@@ -248,49 +233,6 @@ def answered(future: Any, path: str, *, is_writing: bool = False) -> Any:
         future.cancel()
         why = f"the server did not respond within {ANSWER_S:g} s"
         raise NotWritable(path, why) if is_writing else Unreadable(path, why) from error
-
-
-@contextmanager
-def translated(path: str, *, is_writing: bool = False) -> Iterator[None]:
-    """Turn what tensorstore raises into our errors."""
-    try:
-        yield
-    except PellucidError:
-        raise
-    except (ValueError, RuntimeError, NotImplementedError, OSError, IndexError) as error:
-        raise translate(str(error), path, is_writing=is_writing) from error
-
-
-def translate(text: str, path: str, *, is_writing: bool = False) -> PellucidError:  # noqa: PLR0911
-    """Our error for a text of tensorstore, which starts with a status and says the rest in words."""
-    status, _, rest = text.partition(":")
-    why = _shortened(rest or text)
-    if "RESOURCE_EXHAUSTED" in status or "No space left" in text or "quota" in text.lower():
-        return DiskFull(path)
-    if status in _REFUSED or "HTTP response code: 403" in text or "HTTP response code: 401" in text:
-        local = "://" not in path
-        reason = why if local else _CHECK_KEYS
-        return NotWritable(path, reason) if is_writing else Unreadable(path, reason)
-    if "NoSuchBucket" in text or status == "NOT_FOUND":
-        return NotFound(path)
-    if status in _UNREACHABLE:
-        return NotWritable(path, _NO_ANSWER) if is_writing else Unreadable(path, f"{_NO_ANSWER} ({why})")
-    if "Invalid S3 bucket name" in text:
-        return InvalidInput(
-            f"{path} has an invalid bucket name.",
-            remedy="Use 3 to 63 lower-case letters, digits, dots and hyphens.",
-        )
-    codec = re.search(r'"([\w-]+)" is not registered', text)
-    if codec:
-        return UnknownCodec(path, codec.group(1))
-    if is_writing and status != "DATA_LOSS":
-        return NotWritable(path, why)
-    return Corrupted(path, why)
-
-
-def _shortened(text: str) -> str:
-    """Without the full specification that tensorstore appends."""
-    return re.sub(r" \[\w+='.*", "", text, flags=re.DOTALL).strip().rstrip(".")
 
 
 def present_markers(location: Location, markers: Iterable[str]) -> set[str]:

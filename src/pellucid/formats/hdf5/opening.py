@@ -1,11 +1,11 @@
-"""Opening one HDF5 file for reading, and what the library says where it cannot.
+"""Opening one HDF5 file for reading.
 
-Here: open_file, and the library's errors in our words; files that changed since this process opened them.
-Not here: files that it refers to (links, references), finding a volume in it (lookup).
+Here: open_file; files that changed since this process opened them.
+Not here: the library's errors (library_errors), files that it refers to (links, references), finding a volume in it
+(lookup).
 """
 
 import os
-import re
 from contextlib import suppress
 from dataclasses import dataclass
 from io import SEEK_END, SEEK_SET, RawIOBase
@@ -16,11 +16,9 @@ from weakref import ref
 
 import h5py
 
-from pellucid.errors import Corrupted, Incomplete, Truncated, Unreadable
+from pellucid.errors import Incomplete
 from pellucid.formats.byte_sources import FileBytes, existing_file
-
-_BEING_WRITTEN = "already open for"  # for SWMR write, says the library; readers have to say that they know it
-_SHORTER = re.compile(r"truncated file: eof = (\d+), sblock->base_addr = (\d+), stored_eof = (\d+)")
+from pellucid.formats.hdf5.library_errors import explained, is_being_written
 
 
 def open_file(path: Path, named_in: str | Path = "") -> Any:
@@ -38,11 +36,11 @@ def open_file(path: Path, named_in: str | Path = "") -> Any:
         try:
             return h5py.File(path, "r", locking=False)
         except OSError as error:
-            if _BEING_WRITTEN not in str(error):
+            if not is_being_written(error):
                 raise
             return h5py.File(path, "r", locking=False, swmr=True)
     except OSError as error:
-        raise _explained(path, str(error), error) from error
+        raise explained(path, error) from error
 
 
 def _open_current(path: Path) -> Any:
@@ -100,19 +98,3 @@ class _PythonFile(RawIOBase):
 def staging_folder(path: Path) -> Path:
     """Where the chunks of an output wait until it is complete."""
     return path.with_name(f"{path.name}.chunks")
-
-
-def _explained(path: Path, message: str, error: OSError) -> Truncated | Unreadable | Corrupted:
-    shorter = _SHORTER.search(message)
-    if shorter:
-        has, base, stored = map(int, shorter.groups())
-        return Truncated(str(path), base + stored, has)
-    if isinstance(error, PermissionError) or error.errno is not None:
-        return Unreadable(str(path), error.strerror or message)
-    return Corrupted(str(path), reason(message))
-
-
-def reason(message: str) -> str:
-    """What the HDF5 library found, without the call in which it found it."""
-    inner = re.search(r"\((.*)\)\s*$", message, re.DOTALL)
-    return (inner.group(1) if inner else message).rstrip(". ")

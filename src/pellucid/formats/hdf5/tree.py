@@ -14,8 +14,8 @@ import numpy as np
 
 from pellucid.errors import Corrupted
 from pellucid.formats.damage import naming_damage
+from pellucid.formats.hdf5.library_errors import reason
 from pellucid.formats.hdf5.links import LinkedFile
-from pellucid.formats.hdf5.opening import reason
 from pellucid.formats.hdf5.references import has_known_shape, require_references
 
 _SMALL_BYTES = 64 << 20
@@ -52,7 +52,7 @@ class Hdf5Tree:
         try:
             return np.asarray(found[()])
         except (OSError, RuntimeError, ValueError) as error:
-            raise Corrupted(self._path, f"{name} could not be read ({reason(str(error))})") from error
+            raise Corrupted(self._path, f"{name} could not be read ({reason(error)})") from error
 
     def text(self, name: str) -> str:
         """The text of a dataset that holds one; empty where it is absent or holds something else."""

@@ -14,8 +14,8 @@ from pellucid.box import Box
 from pellucid.errors import Corrupted
 from pellucid.formats.byte_sources import ByteSource, FileBytes, JoinedBytes, Piece
 from pellucid.formats.flat.placement import Placement, place, read_box
+from pellucid.formats.hdf5.library_errors import reason
 from pellucid.formats.hdf5.metadata import pipeline_of, stored_type
-from pellucid.formats.hdf5.opening import reason
 from pellucid.formats.hdf5.read.chunk_grid import Hdf5Axes
 from pellucid.formats.hdf5.read.chunks import ChunkedArray
 from pellucid.formats.hdf5.references import external_files, require_references
@@ -108,7 +108,7 @@ class LibraryArray:
             else:
                 out[...] = np.asarray(self._dataset[selection]).transpose(self._axes.order)
         except OSError as error:
-            raise Corrupted(self._path, reason(str(error))) from error
+            raise Corrupted(self._path, reason(error)) from error
 
     def close(self) -> None:
         """The file belongs to the reader."""
