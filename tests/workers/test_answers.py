@@ -14,8 +14,9 @@ from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene, Transform
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.volume.sample_volume import sample
-from pellucid.volume.volume import open_volume
+from pellucid.volume.volume import Volume, open_volume
 from pellucid.workers.protocol import replies, requests
+from pellucid.workers.queries.describe import facts_of
 from pellucid.workers.queries.sources import MappedArray
 from pellucid.workers.supervisor import SupervisedWorker
 from tests.workers.conftest import EDGE, SOURCE, SPACING, TIMEOUT_S, Ear, small
@@ -71,6 +72,14 @@ def test_describing_says_what_the_volume_is(worker: SupervisedWorker) -> None:
     assert (facts.shape, facts.spacing, facts.unit, facts.dtype) == (VOXELS.shape, SPACING, "um", VOXELS.dtype.name)
     assert (facts.low, facts.high, sum(facts.counts)) == (VOXELS.min(), VOXELS.max(), VOXELS.size)
     assert reply.volume.source == SOURCE and reply.volume.labels is None
+
+
+def test_a_histogram_leaves_a_hot_voxel_out() -> None:
+    voxels = np.random.default_rng(1).normal(0, 1, (32, 32, 32)).astype(np.float32)
+    voxels[1, 2, 3] = 1e6
+    facts = facts_of(Volume.from_array(voxels))
+    assert -10 < facts.low < facts.high < 10
+    assert sum(facts.counts) > 0.99 * voxels.size and max(facts.counts) < 0.05 * voxels.size
 
 
 def test_a_probe_finds_the_voxel_that_is_seen(worker: SupervisedWorker, ear: Ear, scene: Scene) -> None:

@@ -50,6 +50,13 @@ def informative_histogram(volume: Volume) -> Histogram:
     return histogram
 
 
+def informative_range(volume: Volume) -> tuple[float, float] | None:
+    """The values between which all that tell something lie; None where no others are far outside."""
+    edges, all_edges = informative_histogram(volume).edges, volume.histogram(BINS).edges
+    is_narrower = edges[0] > all_edges[0] or edges[-1] < all_edges[-1]
+    return (float(edges[0]), float(edges[-1])) if is_narrower else None
+
+
 def has_one_value(histogram: Histogram) -> bool:
     return int(np.count_nonzero(histogram.counts)) <= 1
 

@@ -81,8 +81,9 @@ class Compiled:
 
 @dataclass(frozen=True)
 class VolumeFacts:
-    """What a volume is. counts: voxels in equal bins from low to high. is_estimated: from some of the voxels, so that
-    a few may lie outside. planes: how its slices are shown; orientation: in words, empty where none is stated."""
+    """What a volume is. low, high: of its values, without a few far outside. counts: voxels in equal bins from low to
+    high. is_estimated: from some of the voxels, so that a few may lie outside. planes: how its slices are shown;
+    orientation: in words, empty where none is stated."""
 
     shape: Voxel
     spacing: Spacing
@@ -101,7 +102,7 @@ class VolumeFacts:
 
 @dataclass(frozen=True)
 class Measured:
-    """low, high: of all voxels; counts: in equal bins between them, still from some."""
+    """low, high: of all voxels but a few far outside; counts: in equal bins between them, still from some."""
 
     request: int
     low: float

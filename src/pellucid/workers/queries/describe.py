@@ -16,6 +16,7 @@ from pellucid.errors import DatasetAmbiguous, PellucidError, WrongDimensions
 from pellucid.formats.location import Location
 from pellucid.formats.orientation import describe_orientation
 from pellucid.rendering.automatic.geometry import with_scenery
+from pellucid.rendering.automatic.value_range import informative_range
 from pellucid.rendering.automatic.volumes import automatic_scene
 from pellucid.rendering.geometry.mesh_files import MESH_FILES, load_mesh
 from pellucid.rendering.geometry.point_files import POINT_FILES, load_points
@@ -99,7 +100,8 @@ def _describe_volume(request: Describe, volume: Volume) -> SourceDescribed:
 
 def facts_of(volume: Volume) -> VolumeFacts:
     seen, header = subsampled(volume), volume.header
-    histogram, share = seen.histogram(BINS), prod(seen.shape) / prod(volume.shape)
+    histogram = seen.histogram(BINS, informative_range(seen))
+    share = prod(seen.shape) / prod(volume.shape)
     low, high = float(histogram.edges[0]), float(histogram.edges[-1])
     return VolumeFacts(
         volume.shape, volume.spacing, volume.unit, volume.dtype.name, len(volume.levels), header.times, header.channels,
@@ -109,12 +111,18 @@ def facts_of(volume: Volume) -> VolumeFacts:
 
 
 def measure(request: Measure, sources: Sources, known: tuple[float, float] | None = None) -> Measured:
-    """The range of all voxels; those at its ends are counted even if they are few. known: that range, if it is."""
+    """The range of all voxels but a few far outside; those at its ends are counted even if they are few.
+
+    known: the range of all voxels, where it is known already.
+    """
     volume = sources.volume(request.source)
-    (low, high), seen = known or volume.value_range, subsampled(volume)
+    seen = subsampled(volume)
+    informative, (low, high) = informative_range(seen), known or volume.value_range
     low, high = (low, high if high > low else low + 1) if low <= high else (0.0, 1.0)  # No voxel has a value.
+    low, high = informative or (low, high)
     counts = count_values(seen.read(), BINS, (low, high)) * (prod(volume.shape) / prod(seen.shape))
-    counts[[0, -1]] = counts[[0, -1]].clip(1)
+    if informative is None:
+        counts[[0, -1]] = counts[[0, -1]].clip(1)
     return Measured(request.request, low, high, tuple(round(count) for count in counts.tolist()))
 
 
