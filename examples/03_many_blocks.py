@@ -1,6 +1,6 @@
-"""Run your own work on every block of a volume, on all cores, within a memory budget.
+"""Run your own code on every block of a volume, on several cores, within a memory budget.
 
-A Task names its input; each worker opens it itself, and only small results come back.
+A Task names its input. Each worker opens it itself, and returns only small results.
 
 Run: python examples/03_many_blocks.py
 """
@@ -24,10 +24,10 @@ BLOCK, HALO = (32, 32, 32), (1, 1, 1)
 
 @dataclass(frozen=True)
 class CountPeaks:
-    """Count the voxels that are brighter than their six neighbours; the halo shows a block those beyond its border."""
+    """Count the voxels that are brighter than their six neighbours; the halo has the neighbours beyond the border."""
 
     source: str
-    output_chunk: Shape = (1, 1, 1)  # nothing is written, so blocks may be cut anywhere
+    output_chunk: Shape = (1, 1, 1)  # nothing is written, so blocks may have any size
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -41,7 +41,7 @@ class CountPeaks:
         with pellucid.open(self.source) as volume:
 
             def count(block: Block) -> int:
-                # Padding where the volume ends gives every voxel of the core six neighbours.
+                # With padding at the border of the volume, every voxel of the core has six neighbours.
                 voxels = np.pad(volume[block.outer], block.padding(HALO))
                 return int(is_peak(voxels).sum())
 
@@ -49,7 +49,7 @@ class CountPeaks:
 
 
 def is_peak(voxels: np.ndarray) -> np.ndarray:
-    """For every voxel but the outermost: is it brighter than its six neighbours?"""
+    """For every voxel except the outermost: whether it is brighter than its six neighbours."""
     middle = voxels[1:-1, 1:-1, 1:-1]
     peak = np.ones(middle.shape, bool)
     for axis in range(3):
@@ -67,7 +67,7 @@ def main() -> None:
     peaks = sum(done.result for done in run(CountPeaks("noise.npy"), blocks, engine, name="Counting peaks"))
 
     whole = is_peak(np.pad(noise, 1)).sum()
-    print(f"{peaks} peaks in {len(blocks)} blocks, {whole} in one piece: cutting does not change the answer")
+    print(f"{peaks} peaks in {len(blocks)} blocks, {whole} in the whole volume: blocks do not change the result")
 
 
 if __name__ == "__main__":

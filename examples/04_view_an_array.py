@@ -1,4 +1,4 @@
-"""Show an array in a browser, change the view from here, and take an image and voxels back."""
+"""Show an array in a browser, change the view from Python, and get an image and voxels back."""
 
 from contextlib import suppress
 
@@ -6,7 +6,7 @@ import numpy as np
 
 import pellucid as pl
 
-with pl.start() as viewer:  # a process of its own; ends with this block
+with pl.start() as viewer:  # a separate process, which stops at the end of this block
     print("open in a browser:", viewer.url, flush=True)  # works once
 
     z, y, x = np.ogrid[-1:1:64j, -1:1:64j, -1:1:64j]
@@ -19,7 +19,7 @@ with pl.start() as viewer:  # a process of its own; ends with this block
     print("image", image.shape, image.dtype, "brightest", int(image[..., :3].max()))
 
     middle = viewer.retrieve_volume(pl.Box((32, 0, 0), (33, 64, 64)))
-    print("middle slice as it was given:", bool(np.array_equal(middle, shell[32:33].astype(np.float32))))
+    print("middle slice unchanged:", bool(np.array_equal(middle, shell[32:33].astype(np.float32))))
 
     with suppress(EOFError, KeyboardInterrupt):
-        input("Press Enter to end the viewer. ")
+        input("Press Enter to stop the viewer. ")

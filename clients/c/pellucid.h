@@ -208,7 +208,7 @@ int pellucid_viewer_link(pellucid_viewer *viewer, char **link, pellucid_error *e
 /* Disconnect from the viewer, which continues to run. */
 void pellucid_viewer_close(pellucid_viewer *viewer);
 
-/* The scene as JSON (docs/reference/protocol.md: Snapshot); free it with free(). */
+/* The scene as JSON (docs/reference/protocol.md: SceneSnapshot); free it with free(). */
 int pellucid_viewer_query(pellucid_viewer *viewer, char **json, pellucid_error *error);
 
 /* Show a volume of three axes. how: "replace" (or NULL), "add" or "labels". Its bytes go directly to the

@@ -915,8 +915,8 @@ export interface SavedState {
   readonly cross_hair: readonly [number, number, number] | null;
 }
 
-/** POST /api/links: the state kept under a short name; `pellucid view --state NAME` shows it again too. url:
- * behind the page's address; it may steer, and open this state. */
+/** POST /api/links: the state saved under a short name; `pellucid view --state NAME` shows it again too. url:
+ * relative to the page's address; it has the capability control, and opens this state. */
 export interface SavedLink {
   readonly name: string;
   readonly url: string;

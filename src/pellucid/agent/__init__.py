@@ -1,1 +1,1 @@
-"""Instances and tasks for one person: started here or on Slurm, kept on record, reached through one address."""
+"""Viewers and tasks of one user: started here or on Slurm, recorded, and reached through one address."""

@@ -1,1 +1,1 @@
-"""What programs touch: viewers started, attached to, fed and steered from Python and from notebooks."""
+"""Viewers from Python and notebooks: start them, connect to them, send them data, control them."""

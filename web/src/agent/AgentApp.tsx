@@ -12,7 +12,7 @@ import { ViewerDialog } from "./ViewerDialog";
 
 const POLL_MS = 1000;
 
-/** opened: what the agent says about itself, once it has let the page in. A code works once, so this is not asked for here. */
+/** opened: the agent's description of itself, after it has accepted the page. A code works once, so this is not requested here. */
 export function AgentApp({ api, opened }: { api: AgentApi; opened: Promise<About> }): ReactNode {
   const [about, setAbout] = useState<About | null>(null);
   const [error, setError] = useState("");
@@ -65,7 +65,7 @@ function siteText({ scheduler, partition, product }: About): string {
   return `Jobs run ${place} · version ${product}`;
 }
 
-/** Behind a Hub several people may share a browser, and programs need tokens. */
+/** Behind a Hub several users may share a browser, and programs need tokens. */
 function HubLinks({ hub }: { hub: string }): ReactNode {
   return (
     <>
@@ -92,7 +92,7 @@ function useJobs(api: AgentApi, isOpen: boolean): Jobs {
   const refreshJobs = useCallback(async () => {
     try {
       const next = await api.jobs();
-      // Cards that do not change are not drawn again.
+      // Cards that do not change are not rendered again.
       setJobs((before) => (JSON.stringify(before) === JSON.stringify(next) ? before : next));
       setProblem("");
     } catch (reason) {

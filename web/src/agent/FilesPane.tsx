@@ -133,7 +133,7 @@ interface EntryRowProps {
   isSelected: boolean;
   /** isAdded: to what is selected already. */
   onOpen: (isAdded: boolean) => void;
-  /** Absent where it cannot be selected. */
+  /** Absent if it cannot be selected. */
   onToggle?: ((isOn: boolean) => void) | undefined;
 }
 

@@ -8,7 +8,7 @@ import { useAgent } from "./context";
 import { batchSummary, formatTime, isOver, resourcesText, statusText } from "./jobs";
 import type { Job } from "./protocol";
 
-/** What a browser displays by itself. */
+/** Files that a browser can display. */
 const DISPLAYABLE = /\.(png|jpe?g|gif|webp|mp4|webm|txt|json|csv)$/i;
 
 interface CardProps {

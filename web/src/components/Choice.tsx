@@ -1,4 +1,4 @@
-// Choosing one of several: a few side by side, many in a list, two by a switch.
+// Choosing one of several: a few side by side, many in a list, two with a switch.
 
 import type { ReactNode } from "react";
 

@@ -1,4 +1,4 @@
-// A number that is typed. Here: what is typed stays until it is meant (Enter, or leaving), arrows step.
+// A number field. Here: typed text counts on Enter or when the field loses the focus; arrow keys step.
 
 import { useState, type KeyboardEvent, type ReactNode } from "react";
 import { clamp } from "../geometry/vector";

@@ -1,4 +1,4 @@
-// A part of the panel that folds away. Whether it is open is remembered in the browser.
+// A collapsible part of the panel. The browser stores whether it is open.
 
 import { useState, type ReactNode } from "react";
 import { loadFlag, saveFlag } from "./localStorage";
@@ -7,7 +7,7 @@ import { Icon } from "./Icon";
 interface SectionProps {
   title: string;
   children: ReactNode;
-  /** Stands at the right end of the title. */
+  /** Shown at the right end of the title. */
   aside?: ReactNode;
   isOpenAtFirst?: boolean;
 }

@@ -15,11 +15,11 @@ interface SliderProps {
   /** isMoving: the slider is held, more will follow. */
   onChange: (value: number, isMoving: boolean) => void;
   step?: number;
-  /** Equal ways for equal factors, where a range spans powers of ten. */
+  /** Logarithmic, for ranges that span powers of ten. */
   isLogarithmic?: boolean;
   isDisabled?: boolean;
   text?: (value: number) => string;
-  /** What may be typed beyond the ends of the slider. */
+  /** Limits for typed numbers, beyond the ends of the slider. */
   isOpenEnded?: boolean;
 }
 

@@ -1,4 +1,4 @@
-// Files from and to the person's own machine.
+// Files from and to the user's own machine.
 
 export function save(content: Blob, name: string): void {
   const address = URL.createObjectURL(content);

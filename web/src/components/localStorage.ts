@@ -1,4 +1,4 @@
-// Small things that the browser remembers between visits; where it may not, they are forgotten.
+// Small values that the browser stores between visits, if it is allowed to.
 
 const PREFIX = "pellucid-";
 
@@ -15,6 +15,6 @@ export function saveFlag(key: string, value: boolean): void {
   try {
     localStorage.setItem(PREFIX + key, value ? "yes" : "no");
   } catch {
-    // A browser that keeps nothing is a browser all the same.
+    // Storage is optional.
   }
 }

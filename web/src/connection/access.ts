@@ -34,13 +34,13 @@ export class Access {
     return { type: "prove", session: this.session, nonce: this.nonce, address: this.environment.address };
   }
 
-  /** This page's own proof, where the other end has given a right one; null where it is not the viewer. */
+  /** This page's own proof, if that of the other end is valid; null if the other end is not the viewer. */
   answer(proof: Proof): string | null {
     const words = [this.nonce, proof.nonce, this.environment.address];
     return proof.proof === sign(this.key, "server", ...words) ? sign(this.key, "page", ...words) : null;
   }
 
-  /** The viewer has let this page in, and gives the token for requests. */
+  /** The viewer has accepted this page, and sends the token for requests. */
   welcomed(token: string): void {
     this.token = token;
     storeToken(this.environment, token);
@@ -48,12 +48,12 @@ export class Access {
     for (const go of this.waiting.splice(0)) go();
   }
 
-  /** The connection is lost: whoever answers next has to prove itself first. */
+  /** The connection was lost: the next server has to prove its identity first. */
   lost(): void {
     this.isProven = false;
   }
 
-  /** The token for a request, once the other end has proved itself; null where that takes too long. */
+  /** The token for a request, once the other end has proved its identity; null if that takes too long. */
   async ready(): Promise<string | null> {
     if (!this.isProven) {
       await new Promise<void>((go) => {

@@ -1,6 +1,6 @@
-// Bytes become images. Here: JPEG and PNG by the browser, H.264 by WebCodecs. Not here: painting (painter.ts).
+// Decoding images. Here: JPEG and PNG by the browser, H.264 by WebCodecs. Not here: painting (painter.ts).
 //
-// H.264 frames lean on those before them: all are decoded in order. An image in itself may overtake.
+// H.264 frames depend on earlier ones: all are decoded in order. A still image may overtake them.
 
 import type { Encoding, FrameHeader } from "../protocol";
 
@@ -69,12 +69,12 @@ export class VideoStream {
         this.onLost();
       },
     });
-    // Without this the decoder holds one frame back.
+    // Without this the decoder delays one frame.
     this.decoder.configure({ codec, optimizeForLatency: true });
     this.configured = wanted;
   }
 
-  /** A frame that never comes out would keep the instance waiting for its acknowledgement. */
+  /** If a frame is never decoded, the instance would wait for its acknowledgement. */
   private lose(number: number): void {
     if (!this.waiting.has(number)) return;
     this.close();

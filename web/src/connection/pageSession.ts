@@ -10,16 +10,16 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { readShort } from "./shortReply";
 import type { PageAccess, ProofRequest, ErrorBody, ServerProof, SessionRequest } from "../protocol";
 
-/** What the browser provides; tests provide something else. */
+/** Provided by the browser, or by tests. */
 export interface Environment {
   address: string;
   fragment: string;
-  /** Where the token outlives a reload; null in a frame, which others may show. */
+  /** Where the token is stored during a reload; null in a frame, which other pages may contain. */
   storage: Pick<Storage, "getItem" | "setItem" | "removeItem"> | null;
   fetch: (address: string, options: RequestInit) => Promise<Response>;
 }
 
-/** What the messages name. */
+/** How messages refer to the server. */
 export interface Peer {
   /** "viewer" or "agent". */
   name: string;

@@ -1,5 +1,5 @@
-// Images onto canvases. Here: decoding in order, painting the newest, how long each stage took.
-// Not here: where the canvases are (view/), what the numbers mean to people (view/Statistics).
+// Painting images on canvases. Here: decoding in order, painting the newest, the time of each stage.
+// Not here: where the canvases are (view/), how they are shown (shell/Statistics).
 
 import type { Axis, FrameHeader, SliceHeader, View } from "../protocol";
 import type { Timing } from "../state/state";
@@ -17,7 +17,7 @@ export interface PainterListener {
   onLost: () => void;
 }
 
-/** The instance's clock less ours, from the fastest message there was: no message arrives before it was sent. */
+/** The difference between the instance's clock and ours, from the fastest message so far: no message arrives before it was sent. */
 export class ClockOffset {
   private smallest = Number.POSITIVE_INFINITY;
 
@@ -31,7 +31,7 @@ export class ClockOffset {
   }
 }
 
-/** The last image of a place. */
+/** The last image of a canvas. */
 interface Kept {
   decoded: ImageBitmap;
   paint: (canvas: HTMLCanvasElement) => void;
@@ -49,7 +49,7 @@ export class Painter {
     this.streams = { main: new VideoStream(listener.onLost), other: new VideoStream(listener.onLost) };
   }
 
-  /** A canvas has come; what was shown there last is shown again at once. */
+  /** A canvas was added; its last image is shown at once. */
   attach(name: View | Axis, canvas: HTMLCanvasElement): () => void {
     this.canvases.set(name, canvas);
     this.kept.get(name)?.paint(canvas);
@@ -58,7 +58,7 @@ export class Painter {
     };
   }
 
-  /** Numbers begin anew on a new line. */
+  /** A new connection numbers its frames from the start. */
   reset(): void {
     this.lastNumber.clear();
     this.slices.clear();
@@ -76,7 +76,7 @@ export class Painter {
     try {
       decoded = await (header.encoding === "h264" ? this.streams[header.view].decode(header, image) : decodeStill(image, header.encoding));
     } catch {
-      // A frame that cannot be shown is answered all the same, else the instance would wait for it.
+      // A frame that cannot be shown is acknowledged too; otherwise the instance would wait.
       return this.listener.onPainted({ header, timing: timing(header, wire, 0, 0, 0) });
     }
     const decodedMs = performance.now();
@@ -84,7 +84,7 @@ export class Painter {
       this.lastNumber.set(header.view, header.number);
       this.paint(header.view, decoded, (canvas) => {
         draw(canvas, decoded, header.full_width, header.full_height);
-        // For whoever looks from outside: which image this is.
+        // For tests: which image this is.
         Object.assign(canvas.dataset, { number: header.number, revision: header.revision, isExact: header.is_exact });
       });
     } else decoded.close();
@@ -106,12 +106,12 @@ export class Painter {
     this.listener.onSlice(header);
   }
 
-  /** Paint an image now, and again on a canvas that comes later. */
+  /** Paint an image now, and again on a canvas that is added later. */
   private paint(name: View | Axis, decoded: Decoded, paint: Kept["paint"]): void {
     const canvas = this.canvases.get(name);
     if (canvas) paint(canvas);
     this.kept.get(name)?.decoded.close();
-    // A video frame belongs to the decoder's small pool, and has to go back to it.
+    // A video frame belongs to the decoder's small pool, and must be returned to it.
     if (decoded instanceof ImageBitmap) this.kept.set(name, { decoded, paint });
     else {
       decoded.close();

@@ -1,4 +1,4 @@
-// What goes over HTTP, with the token of this page, once the viewer has proved itself. Here: one function per route, answers typed, failures as errors with a remedy.
+// Requests over HTTP, with the token of this page, once the viewer has proved its identity. Here: one function per route, answers typed, failures as errors with a remedy.
 // Not here: what happens on the WebSocket (socket.ts).
 
 import { access } from "./access";

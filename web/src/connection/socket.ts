@@ -1,4 +1,4 @@
-// The connection to the instance: opened, kept open, opened again when it breaks.
+// The connection to the instance: opened, kept open, and reopened after an interruption.
 // Here: the WebSocket, the proof that it leads to the viewer before anything else is sent, waiting longer each time, why it failed. Not here: what messages mean (session/).
 
 import type { Incoming, Outgoing } from "../protocol";
@@ -13,7 +13,7 @@ export interface Listener {
   onBytes: (message: ArrayBuffer) => void;
 }
 
-/** What the browser gives; tests give something else. */
+/** Provided by the browser, or by tests. */
 export interface World {
   connect: (address: URL) => WebSocket;
   fetch: (address: string) => Promise<Response>;
@@ -45,7 +45,7 @@ export class Socket {
     private readonly access: Pick<Access, "challenge" | "answer" | "welcomed" | "lost">,
   ) {}
 
-  /** Try now, whatever was planned. */
+  /** Try now, without waiting. */
   open(): void {
     this.world.never(this.timer);
     const address = new URL("ws", this.world.address);
@@ -95,10 +95,10 @@ export class Socket {
     this.listener.onText(heard);
   }
 
-  /** Nothing is believed before the proof. */
+  /** No message counts before the proof. */
   private check(message: unknown, socket: WebSocket): void {
     const heard = typeof message === "string" ? (JSON.parse(message) as Outgoing) : null;
-    if (heard?.type === "error") return; // Of another version: the code that follows says so.
+    if (heard?.type === "error") return; // Another version: the close code reports it.
     const proof = heard?.type === "proof" ? this.access.answer(heard) : null;
     if (proof === null) {
       socket.close();
@@ -108,7 +108,7 @@ export class Socket {
     return this.listener.onOpen(proof);
   }
 
-  /** What answers cannot prove that it is the viewer: it learns nothing, and the viewer may be back later. */
+  /** The server cannot prove that it is the viewer: nothing is sent to it, and the viewer may return later. */
   private doubt(): void {
     this.socket = null;
     this.access.lost();
@@ -124,13 +124,13 @@ export class Socket {
     if (code === WITHDRAWN) return this.give("Your access was revoked.", "Ask the owner for a new link.");
     if (code === UNKNOWN) return this.give("The viewer no longer recognises this page.", FRESH_LINK);
     if (code === BUSY) return this.wait("Too many pages are connected to this viewer.", "Close one of them. This page then reconnects by itself.");
-    // The ended one has said why, and stays on the screen; one that is started again at this address is found.
+    // The viewer has sent its reason for stopping, which stays on the screen; a new one at this address is found.
     if (code === ENDED || this.hasEnded) return this.retry();
     if (wasOpen) return this.wait("Reconnecting", "The connection to the viewer was lost.");
     return this.wait(...(await this.reason()));
   }
 
-  /** A WebSocket does not say why it failed: plain HTTP does. */
+  /** A WebSocket does not report why it failed, but HTTP does. */
   private async reason(): Promise<[string, string]> {
     try {
       const answer = await this.world.fetch("icon.svg");

@@ -15,7 +15,7 @@ export interface Axes {
   forward: Vector;
 }
 
-/** A place in the image: fractions of its width and height, from the top left; depth along the view, world units. */
+/** A position in the image: fractions of its width and height, from the top left; depth along the view in world units. */
 export interface Place {
   x: number;
   y: number;
@@ -59,7 +59,7 @@ export function rolled(camera: Camera, angle: number): Camera {
   return { ...camera, up: rotate(up, forward, angle) };
 }
 
-/** Sideways, so that what is at the target follows the pointer. Fractions of the image's height. */
+/** Pan, so that the target follows the pointer. In fractions of the image height. */
 export function moved(camera: Camera, across: number, down: number): Camera {
   const { right, up } = axesOf(camera);
   const size = visibleHeight(camera);

@@ -1,4 +1,4 @@
-// The box that a volume is clipped to, as it is seen and dragged.
+// The clipping box of a volume, as it is shown and dragged.
 // Here: corners, edges and faces in the world, a face moved along its axis. Not here: the handles (view/ClipHandles).
 
 import type { Box, LayerDescription, Transform } from "../protocol";

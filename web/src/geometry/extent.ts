@@ -1,4 +1,4 @@
-// Voxels of a layer and places in the world. Here: corners, middles, boxes of voxels.
+// Voxels of a layer and positions in the world. Here: corners, centres, boxes of voxels.
 
 import type { Box, LayerDescription } from "../protocol";
 import { add, type Vector } from "./vector";
@@ -19,7 +19,7 @@ export function extentOf(layer: LayerDescription, box: Box | null): Extent {
   };
 }
 
-/** The middle of a voxel (z, y, x) in the world. */
+/** The centre of a voxel (z, y, x) in the world. */
 export function worldOf(layer: LayerDescription, voxel: readonly [number, number, number]): Vector {
   const [dz, dy, dx] = layer.spacing;
   return [voxel[2] * dx, voxel[1] * dy, voxel[0] * dz];
@@ -30,7 +30,7 @@ export const centreOf = ({ low, high }: Extent): Vector => {
   return [x / 2, y / 2, z / 2];
 };
 
-/** A clip as large as the volume is none. */
+/** A clipping box as large as the volume does not clip. */
 export function boxOrNone(layer: LayerDescription, box: Box): Box | null {
   const isWhole = box.start.every((one) => one === 0) && box.stop.every((one, axis) => one === layer.shape[axis]);
   return isWhole ? null : box;

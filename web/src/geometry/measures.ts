@@ -1,5 +1,5 @@
-// Lengths and numbers as people read them.
-// Here: round lengths for a scale bar, numbers and byte counts as text. Not here: where they are drawn.
+// Lengths and numbers as text.
+// Here: round lengths for a scale bar, numbers, byte counts. Not here: where they are shown.
 
 const PREFIXES = ["", "k", "M", "G", "T"];
 
@@ -11,7 +11,7 @@ export function roundLength(limit: number): number {
   return factor * power;
 }
 
-/** A number in four digits, without noise; very large and very small ones as powers of ten. */
+/** A number with four digits; very large and very small ones as powers of ten. */
 export function short(value: number, digits = 4): string {
   if (!Number.isFinite(value)) return "–";
   if (value === 0) return "0";
@@ -20,7 +20,7 @@ export function short(value: number, digits = 4): string {
   return String(Number(value.toPrecision(size >= 1e4 ? Math.max(digits, 6) : digits)));
 }
 
-/** A value in as many digits as matter beside all the others of its range. */
+/** A value with as many digits as its range needs. */
 export function within(value: number, range: readonly [number, number]): string {
   const spread = Math.abs(range[1] - range[0]);
   if (!(spread > 0)) return short(value);

@@ -1,5 +1,5 @@
 // Voxels (z, y, x) and places in the images of slices, as fractions from the top left.
-// Which axis runs down and which to the right is what the instance says of each layer (planes).
+// The instance states for each layer which axis runs down and which to the right (planes).
 
 import type { Axis, SlicePlane } from "../protocol";
 import { clamp } from "./vector";

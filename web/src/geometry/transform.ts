@@ -1,4 +1,4 @@
-// Where a layer stands: scaled, then turned about the world's x, y and z axes, then moved.
+// The transform of a layer: scaled, then rotated about the world's x, y and z axes, then moved.
 
 import type { Transform } from "../protocol";
 import { add, rotate, type Vector } from "./vector";

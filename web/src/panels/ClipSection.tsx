@@ -1,4 +1,4 @@
-// What is cut away: a box of voxels, and planes. Here: their numbers. Not here: the handles in the image (view/ClipHandles).
+// Clipping: a box of voxels, and planes. Here: their numbers. Not here: the handles in the image (view/ClipHandles).
 
 import type { ReactNode } from "react";
 import { axesOf } from "../geometry/camera";
@@ -82,7 +82,7 @@ function Planes({ chosen, description }: { chosen: ChosenVolume; description: La
   return (
     <div className="stack">
       {planes?.map((plane, index) => (
-        // Planes have no names of their own: the index is who they are.
+        // Planes have no names: the index identifies them.
         <PlaneNumbers key={index} index={index} plane={plane} centre={centre} />
       ))}
       <Button icon="plus" look="plain" onClick={add}>

@@ -82,7 +82,7 @@ export function FileBrowser(): ReactNode {
   );
 }
 
-/** Where what is open lies, else the first place there is. */
+/** The folder of the open file, otherwise the first root. */
 function firstPlace({ server, welcome }: PageState): string {
   const roots = welcome?.roots ?? [];
   const folder = folderOf(server?.scene.volumes[0]?.source ?? "");

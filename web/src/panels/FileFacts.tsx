@@ -1,4 +1,4 @@
-// What a file says of itself. Here: facts, asked for once they are wanted; ways to open it. Not here: the list of files.
+// What is in a file. Here: facts, requested when they are needed; ways to open it. Not here: the list of files.
 
 import { useEffect, useState, type ReactNode, type RefObject } from "react";
 import { bytes } from "../geometry/measures";
@@ -12,7 +12,7 @@ import { useSelect } from "../state/store";
 import { guessedLayout, neededBytes, rawLocation, type RawLayout } from "./raw";
 import { RawForm } from "./RawForm";
 
-/** Rows ask one after another: the Worker that looks into files also draws. */
+/** Rows send requests one after another, because the Worker that reads files also renders. */
 let turn: Promise<unknown> = Promise.resolve();
 
 /** Facts of a file in a list, once its row was seen. */
@@ -35,7 +35,7 @@ export function useRowFacts(entry: Entry, row: RefObject<HTMLElement | null>): F
   return facts;
 }
 
-/** A row without facts is still a row; opening the file tells what is wrong with it. */
+/** A row may have no facts; opening the file then shows what is wrong. */
 function ignored(): void {}
 
 /** In a few words, for a row. */
@@ -45,7 +45,7 @@ export function shortly(facts: FileFacts): string {
   return facts.shape ? `${x} × ${y} × ${z} (x, y, z) ${facts.dtype}` : "";
 }
 
-/** Whether a click can open it, or somebody has to choose or to read first. */
+/** Whether a click can open it, without a choice by the user. */
 export const isPlain = (facts: FileFacts): boolean => facts.problem === "" && facts.shape !== null;
 
 export function Facts({ entry }: { entry: Entry }): ReactNode {
@@ -53,7 +53,7 @@ export function Facts({ entry }: { entry: Entry }): ReactNode {
   const hasVolume = useSelect((state) => (state.server?.scene.volumes.length ?? 0) > 0);
   const [dataset, setDataset] = useState("");
   const isVolume = entry.kind === "volume";
-  // Facts are told of volumes; points and meshes are opened to see what they are.
+  // Facts are for volumes; points and meshes are opened to see what they are.
   const { facts, problem } = useFacts(isVolume ? (dataset ? `${entry.path}:${dataset}` : entry.path) : "");
   const [typed, setLayout] = useState<RawLayout | null>(null);
   const layout = facts?.is_headerless ? (typed ?? guessedLayout(entry.name, entry.bytes ?? 0)) : null;

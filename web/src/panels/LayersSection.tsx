@@ -93,7 +93,7 @@ export function volumeFacts(layer: LayerDescription): string {
   return `${x} × ${y} × ${z} (x, y, z) · ${layer.dtype}`;
 }
 
-/** Where the axes run, without where the volume lies. */
+/** The directions of the axes, without the origin. */
 export const orientationFacts = (layer: LayerDescription): string => (layer.orientation.split(/[(;]/)[0] ?? "").trim();
 
 export function spacingFacts(layer: LayerDescription): string {

@@ -1,4 +1,4 @@
-// Layers that are no plain volume: points, meshes, labels.
+// Other layers: points, meshes, labels.
 
 import type { ReactNode } from "react";
 import { Switch } from "../components/Choice";

@@ -19,7 +19,7 @@ interface RawFormProps {
 }
 
 export function RawForm({ bytes, layout, onChange }: RawFormProps): ReactNode {
-  // Until an offset is typed, what is left over is taken for a header.
+  // Until an offset is typed, the remaining bytes count as a header.
   const [isOffsetTyped, setOffsetTyped] = useState(false);
   const change = (part: Partial<RawLayout>): void => {
     const next = { ...layout, ...part };

@@ -21,7 +21,7 @@ export function RenderingSection({ chosen }: { chosen: ChosenVolume }): ReactNod
   const path = ["volumes", index] as const;
   const setMode = (mode: keyof typeof MODES): void => {
     if (mode !== "isosurface" || layer.isosurfaces.length > 0) return session.set([...path, "mode"], mode);
-    // A surface needs a value: half-way up the window is a place to begin.
+    // A surface needs a value: start in the middle of the value range.
     const [low, high] = layer.transfer.value_range;
     const surface = { value: (low + high) / 2, color: [0.9, 0.85, 0.75], opacity: 1 };
     session.change([
@@ -71,7 +71,7 @@ function ShadingChoice({ chosen }: { chosen: ChosenVolume }): ReactNode {
   );
 }
 
-/** Sliders for what a user's shading lets be chosen. */
+/** Sliders for the parameters of a custom shading. */
 export function Parameters({ chosen }: { chosen: ChosenVolume }): ReactNode {
   const session = useSession();
   const { layer, index } = chosen;
@@ -94,7 +94,7 @@ export function Parameters({ chosen }: { chosen: ChosenVolume }): ReactNode {
   ));
 }
 
-/** The gradient as second axis of the transfer function: insides fade, boundaries stay. */
+/** Opacity by gradient: boundaries stay visible, the inside fades. */
 function Boundaries({ chosen }: { chosen: ChosenVolume }): ReactNode {
   const session = useSession();
   const { layer, index } = chosen;

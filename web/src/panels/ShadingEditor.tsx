@@ -1,4 +1,4 @@
-// A user's shading: its source, the compiler's messages, its sliders.
+// A custom shading: its source, the compiler's messages, its sliders.
 
 import { useState, type KeyboardEvent, type ReactNode } from "react";
 import { approve, compile } from "../connection/requests";
@@ -62,7 +62,7 @@ export function ShadingEditor(): ReactNode {
   );
 }
 
-/** One that the instance has: to take up again, or, where it came with somebody's scene, to approve. */
+/** A shading that the instance has: to use again, or to approve if it came with another user's scene. */
 function Known({ shading, onEdit }: { shading: Shading; onEdit: () => void }): ReactNode {
   const session = useSession();
   const first = shading.source.split("\n").find((line) => line.trim() !== "" && !line.includes("//@")) ?? shading.hash;
@@ -114,7 +114,7 @@ function CodeField({ source, badLine, onChange, onCompile }: CodeFieldProps): Re
       event.preventDefault();
       onCompile();
     }
-    // Tab would leave the text; Escape and then Tab does.
+    // Tab indents; Escape and then Tab leaves the field.
     if (event.key === "Tab" && !event.shiftKey) {
       event.preventDefault();
       const field = event.currentTarget;

@@ -1,4 +1,4 @@
-// The panel at the right: what is in the scene and how it is drawn.
+// The panel on the right: what is in the scene and how it is rendered.
 
 import type { ReactNode } from "react";
 import { Segmented } from "../components/Choice";

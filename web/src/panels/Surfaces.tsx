@@ -23,7 +23,7 @@ export function Surfaces({ chosen }: { chosen: ChosenVolume }): ReactNode {
   return (
     <div className="stack">
       {layer.isosurfaces.map((surface, number) => (
-        // Surfaces have no names of their own: the index is who they are.
+        // Surfaces have no names: the index identifies them.
         <div key={number} className="card">
           <Slider
             label={layer.isosurfaces.length > 1 ? `Isovalue ${number + 1}` : "Isovalue"}

@@ -23,7 +23,7 @@ export function rawLocation(path: string, { shape, dtype, order, offset }: RawLa
   return `${path}:shape=${shape.join(",")},dtype=${dtype},order=${order},offset=${offset}`;
 }
 
-/** What the name says, and for the rest what fits the size; what is left over would be a header. */
+/** From the name, and otherwise from the size of the file; the remaining bytes would be a header. */
 export function guessedLayout(name: string, bytes: number): RawLayout {
   const lower = name.toLowerCase();
   const named = shapeIn(lower);
@@ -40,7 +40,7 @@ function shapeIn(name: string): RawLayout["shape"] | null {
   return found ? [Number(found[3]), Number(found[2]), Number(found[1])] : null;
 }
 
-/** Shapes of just this size: a cube, or square slices of a usual width. */
+/** Shapes of exactly this size: a cube, or square slices of a common width. */
 function shapesOf(bytes: number, dtype: string): RawLayout["shape"][] {
   const count = bytes / (BYTES[dtype] ?? 1);
   const edge = Math.round(Math.cbrt(count));

@@ -1,4 +1,4 @@
-// Where the axis is. Here: its column, and how it leans, each typed or looked for. Not here: dragging it (PreviewImages.tsx).
+// The rotation axis. Here: its column and its tilt, each typed or searched for. Not here: dragging it (PreviewImages.tsx).
 
 import { useState, type ReactNode } from "react";
 import { Button } from "../components/Button";
@@ -64,7 +64,7 @@ function Center({ scan, recipe, onChange }: CenterProps): ReactNode {
 
 const digits = (value: number): string => String(Number(value.toFixed(5)));
 
-/** An axis that leans is followed from row to row, or put upright with the detector: the one or the other. */
+/** A tilted axis is followed from row to row, or corrected by rotating the detector: one or the other. */
 function Slope({ path, draft, onChange }: Omit<AxisProps, "scan">): ReactNode {
   const session = useSession();
   const [sought, setSought] = useState<Leaning | null>(null);

@@ -8,7 +8,7 @@ import { PixelField, TextField } from "./fields";
 
 type Part = "projections" | "angles" | "flats" | "darks";
 
-/** Stands for what is typed. */
+/** Stands for a typed value. */
 const OTHER = "other";
 const UNSAID: Option<string> = { value: "", label: "Choose…" };
 const TYPED: Option<string> = { value: OTHER, label: "Other…" };

@@ -1,4 +1,4 @@
-// What goes in and what comes out: a projection, its sinogram, the slice, each with what can be moved over it.
+// The images of a draft: a projection, its sinogram and the slice, each with the lines that can be dragged.
 
 import { useEffect, useRef, useState, type CSSProperties, type KeyboardEvent, type PointerEvent, type ReactNode } from "react";
 import { clamp } from "../geometry/vector";
@@ -135,7 +135,7 @@ function noteOf(slice: Preview | undefined, { row, recipe }: ReconstructionDraft
 interface FrameProps {
   name: string;
   note: string;
-  /** Width over height; null takes the place there is. */
+  /** Width over height; null fills the available space. */
   ratio: number | null;
   isLarge?: boolean;
   children: ReactNode;
@@ -164,7 +164,7 @@ function Canvas({ place, preview }: { place: PreviewPosition; preview: Preview |
     element.width = header.width;
     element.height = header.height;
     element.getContext("2d")?.drawImage(image, 0, 0);
-    // For whoever looks from outside: which image this is.
+    // For tests: which image this is.
     Object.assign(element.dataset, { isExact, index: header.index, center: header.center ?? "", low: header.low, high: header.high, recipe: JSON.stringify(recipe) });
   }, [preview]);
   return <canvas ref={canvas} data-place={place} />;

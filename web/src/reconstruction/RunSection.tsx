@@ -93,7 +93,7 @@ function Log({ task }: { task: string }): ReactNode {
   );
 }
 
-/** The same again: as a line, and as a file. */
+/** To reproduce it: as a command line and as a file. */
 export function ReproduceSection({ path, scan, draft, onChange }: RunSectionProps): ReactNode {
   const session = useSession();
   const text = useCommand(path, draft);

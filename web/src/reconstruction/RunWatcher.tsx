@@ -1,4 +1,4 @@
-// Reconstructions under way. Here: how each ended, requested once it has; a notice where it is not on screen. Renders nothing.
+// Running reconstructions. Here: how each ended; a notice if it is not on screen. Renders nothing.
 
 import { useEffect, type ReactNode } from "react";
 import { RequestError } from "../connection/requestError";
@@ -30,6 +30,6 @@ async function follow(session: Session, scan: string, task: string): Promise<voi
     if (status.state === "finished") session.notify("success", `The reconstruction of ${name} is finished.`, "", "", run.output);
     else session.notify("error", status.what, status.remedy);
   } catch (error) {
-    if (!(error instanceof RequestError)) throw error; // A viewer that was started again does not know it.
+    if (!(error instanceof RequestError)) throw error; // A restarted viewer does not know it.
   }
 }

@@ -1,4 +1,4 @@
-// What the files of a scan do not say. Here: a form for it. Not here: the steps (Settings.tsx).
+// What the files of a scan do not state. Here: a form for it. Not here: the steps (Settings.tsx).
 
 import type { ReactNode } from "react";
 import { Section } from "../components/Section";
@@ -18,7 +18,7 @@ interface ScanSectionProps {
   onChange: (options: ScanOptions) => void;
 }
 
-/** What the files do not say. */
+/** What the files do not state. */
 export function ScanSection({ options, scan, onChange }: ScanSectionProps): ReactNode {
   return (
     <Section title="Scan" isOpenAtFirst={scan === null}>

@@ -1,4 +1,4 @@
-// The choices of a reconstruction. Here: their controls. Not here: the axis (AxisSection.tsx), what they do (the instance), images of it (PreviewImages.tsx).
+// The settings of a reconstruction. Here: their controls. Not here: the axis (AxisSection.tsx), what they do (the instance), images of it (PreviewImages.tsx).
 
 import type { ReactNode } from "react";
 import { short } from "../geometry/measures";
@@ -77,7 +77,7 @@ export function Settings({ path, slice, scan, draft, onChange }: SettingsProps):
   );
 }
 
-/** Iterations that would take long are shown coarsely: how much so. */
+/** How much the preview of slow iterative methods is reduced. */
 function coarsely(slice: Preview | undefined): string {
   if (!slice?.isExact) return "…";
   const { voxels, views, iterations } = slice.header;
@@ -92,7 +92,7 @@ function coarsely(slice: Preview | undefined): string {
 interface PhaseProps {
   scan: ScanDescription;
   recipe: Recipe;
-  /** Over which it smooths, in pixels. */
+  /** The smoothing radius in pixels. */
   radius: number | null;
   onChange: (change: Partial<Recipe>) => void;
 }

@@ -1,5 +1,5 @@
-// From a scan to a volume: images of what goes in, the slice as it would be, the choices, and the run.
-// Here: how they stand together. Not here: each of them.
+// From a scan to a volume: images of the scan, the slice, the settings, and the run.
+// Here: their arrangement. Not here: each of them.
 
 import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef, useState, useSyncExternalStore, type ReactNode } from "react";
 import { RequestError } from "../connection/requestError";
@@ -17,7 +17,7 @@ import { Settings } from "./Settings";
 import { isBusy, errorOf, PreviewStore, type Previews } from "./previewStore";
 import { changed, firstDraft, NO_OPTIONS, withAxis } from "./draft";
 
-/** Of an image, whatever the screen: larger ones travel longer than they are worth. */
+/** Of an image, on any screen: larger ones take too long to send. */
 const MAX_EDGE = 2048;
 
 export function Workbench({ path }: { path: string }): ReactNode {
@@ -67,7 +67,7 @@ function Missing({ path, options, problem, onOptions }: MissingProps): ReactNode
   );
 }
 
-/** What the datasets of a file might be; null where it has none. */
+/** What the datasets of a file may be; null if it has none. */
 function useSuggestion(path: string): Suggestion | "loading" | null {
   const [suggestion, setSuggestion] = useState<Suggestion | "loading" | null>("loading");
   useEffect(() => {
@@ -126,7 +126,7 @@ function useSavedDraft(path: string, draft: ReconstructionDraft | null): void {
     if (client) session.send({ type: "save_draft", scan: path, draft: draft, is_open: true });
   }, [session, client, path, draft]);
   const close = useEffectEvent(() => void session.send({ type: "save_draft", scan: path, draft: draft, is_open: false }));
-  // At once: whoever closes it may reload the page right after.
+  // At once: the user may reload the page right after closing it.
   useLayoutEffect(() => close, []);
 }
 

@@ -4,7 +4,7 @@ import type { AxisOrigin, ComparedStep, AxisResult, Recipe, ReconstructionReques
 
 export const NO_OPTIONS: ScanOptions = { projections: "", flats: "", darks: "", angles: "", pixel_size_um: null, is_repaired: true };
 
-/** The way to the first axis: quick, and seldom far off. */
+/** The method for the first axis: quick, and seldom far off. */
 export const QUICK = "correlation";
 
 /** The first draft for a scan: its middle. */
@@ -12,16 +12,16 @@ export function firstDraft(scan: ScanDescription, options: ScanOptions): Reconst
   return { options, recipe: { ...scan.recipe, center: QUICK }, axis: "guessed", row: Math.floor(scan.rows / 2), view: 0, compare: "nothing", output: scan.output, is_replaced: false, is_watched: true };
 }
 
-/** A draft, changed. An axis that a person moves is theirs. */
+/** A changed draft. An axis that the user moves is not searched for again. */
 export function changed(draft: ReconstructionDraft, part: Partial<ReconstructionDraft>): ReconstructionDraft {
   const isMoved = part.recipe !== undefined && part.recipe.center !== draft.recipe.center;
   return { ...draft, axis: isMoved ? "chosen" : draft.axis, ...part };
 }
 
-/** How an axis that leans is dealt with: followed from row to row, or put upright with the detector. */
+/** How a tilted axis is corrected: followed from row to row, or by rotating the detector. */
 export type Leaning = "tilt" | "roll_deg";
 
-/** A tilt that is measured with the axis, and corrected where it is clear. */
+/** A tilt that is measured with the axis, and corrected if it is significant. */
 export const WHEN_CLEAR = "when-clear";
 
 /** A draft with an axis that was looked for, rounded as people would say it; with how it leans, where that was looked for too. The quick
@@ -34,10 +34,10 @@ export function withAxis(draft: ReconstructionDraft, { center, slope }: AxisResu
   return { ...draft, axis, recipe: { ...draft.recipe, ...lean, center: Number(center.toFixed(2)) } };
 }
 
-/** A draft whose axis is to be found together with how it leans. */
+/** A draft whose axis is to be found together with its tilt. */
 export const leaning = (draft: ReconstructionDraft, how: Leaning): ReconstructionDraft => ({ ...draft, recipe: { ...draft.recipe, center: "auto", tilt: 0, roll_deg: 0, [how]: "auto" } });
 
-/** A setting that may also be looked for, as a number. */
+/** A setting that may also be searched for, as a number. */
 export const numberOf = (value: number | string): number => (typeof value === "number" ? value : 0);
 
 /** Columns that the axis moves by from one row of the detector to the next. */
@@ -58,17 +58,17 @@ export function before(recipe: Recipe, compare: ComparedStep): Recipe | null {
   return null;
 }
 
-/** The filter that takes nothing away. */
+/** The filter that smooths nothing. */
 export const SHARPEST = "ramachandran";
 
-/** The image of a place under a draft; null where there is none. */
+/** The request for an image of a draft; null if there is none. */
 export function previewRequestOf(place: PreviewPosition, path: string, draft: ReconstructionDraft): PreviewRequest | null {
   const recipe = recipeFor(place, draft);
   if (!recipe) return null;
   return { path, place, recipe, options: draft.options, index: place === "projection" ? draft.view : draft.row };
 }
 
-/** What an image does not depend on is always the same, so that it is not asked for again. */
+/** Settings that an image does not depend on are constant, so that it is not requested again. */
 function recipeFor(place: PreviewPosition, { recipe, compare }: ReconstructionDraft): Recipe | null {
   const isJoinedOrTurned = recipe.is_offset || typeof recipe.roll_deg === "string";
   const common = { ...recipe, center: isJoinedOrTurned ? recipe.center : 0, tilt: 0, filter: SHARPEST, padding: "auto", method: "direct", iterations: 1, is_nonnegative: false, is_circle: true };
@@ -89,7 +89,7 @@ export const requestOf = (path: string, { options, recipe, output, is_replaced, 
 /** As `pellucid reconstruct --recipe FILE` reads them. */
 export const parametersText = ({ options, recipe }: ReconstructionDraft): string => `${JSON.stringify({ scan: options, recipe }, null, 2)}\n`;
 
-/** What such a file says, over what is wished already; null where it is none. */
+/** The draft with the content of such a file; null if the file is not one. */
 export function withParameters(draft: ReconstructionDraft, text: string): ReconstructionDraft | null {
   try {
     const { scan, recipe } = JSON.parse(text) as Partial<{ scan: Partial<ScanOptions>; recipe: Partial<Recipe> }>;

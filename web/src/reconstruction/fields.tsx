@@ -12,7 +12,7 @@ interface NumbersProps {
   most?: number;
   isDisabled?: boolean;
   text?: (value: number) => string;
-  /** Stands behind the number. */
+  /** Shown after the number. */
   aside?: ReactNode;
   onChange: (value: number) => void;
 }
@@ -36,7 +36,7 @@ interface TextFieldProps {
   onChange: (text: string) => void;
 }
 
-/** What is typed counts on Enter, and on leaving. */
+/** Typed text counts on Enter, and when the field loses the focus. */
 export function TextField({ label, example, value, onChange }: TextFieldProps): ReactNode {
   const [typed, setTyped] = useState<string | null>(null);
   const commit = (): void => {

@@ -7,7 +7,7 @@ import { RequestError } from "../connection/requestError";
 import type { Recipe, PreviewHeader, PreviewPosition, PreviewRequest } from "../protocol";
 
 const REST_MS = 160;
-/** Slices are worth a rough one first. */
+/** For slices, a rough one is shown first. */
 const ROUGH: readonly PreviewPosition[] = ["slice", "before"];
 
 export interface Preview {
@@ -43,7 +43,7 @@ export class PreviewQueue {
     private readonly fetch: Fetch = fetchPreview,
   ) {}
 
-  /** Show this, soon, and then as it really is. */
+  /** Show a rough preview soon, then the exact one. */
   want(request: PreviewRequest): void {
     const { place } = request;
     clearTimeout(this.resting.get(place));
@@ -67,11 +67,11 @@ export class PreviewQueue {
     for (const place of new Set([...this.resting.keys(), ...this.running.keys()])) this.forget(place);
   }
 
-  /** Show this, just so. */
+  /** Show the exact preview. */
   ask(queued: QueuedRequest): void {
     const { place } = queued.request;
     const now = this.running.get(place);
-    // A rough image is there soon, and shows that something moves: it is waited for. An exact one is not.
+    // A rough preview in progress is finished, because it is quick and shows the movement. An exact one is cancelled.
     if (now && !now.queued.isExact) {
       this.next.set(place, queued);
       return;

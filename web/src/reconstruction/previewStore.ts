@@ -47,14 +47,14 @@ export class PreviewStore {
     return () => this.listeners.delete(listener);
   };
 
-  /** Ask for what is another image than before; for all of them where the connection was lost meanwhile. */
+  /** Request the images that changed; all of them after a lost connection. */
   show(draft: ReconstructionDraft, client: string): void {
     if (client !== this.common.client) this.requested.clear();
     this.common = { ...this.common, client };
     this.draft = draft;
     for (const place of PLACES) {
       const request = previewRequestOf(place, this.path, draft);
-      // What a slice is compared with follows it.
+      // The slice to compare with is requested after it.
       const key = JSON.stringify([request, place === "slice" ? draft.compare : ""]);
       if (!request || this.requested.get(place) === key) continue;
       this.requested.set(place, key);

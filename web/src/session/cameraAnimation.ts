@@ -1,4 +1,4 @@
-// The camera on its way to another place, softly. Whoever touches it meanwhile has it.
+// Moving the camera smoothly to another position. User input stops it.
 
 import { add, dot, scale, subtract, unit, type Vector } from "../geometry/vector";
 import type { Camera } from "../protocol";
@@ -40,7 +40,7 @@ export function between(from: Camera, to: Camera, share: number): Camera {
   };
 }
 
-/** Half-way to the other side the eye would go through the target. */
+/** Half-way to the opposite side, the camera would pass through the target. */
 export const isOpposite = (from: Camera, to: Camera): boolean =>
   dot(unit(subtract(from.position, from.target)), unit(subtract(to.position, to.target))) < -0.9;
 

@@ -1,4 +1,4 @@
-// The camera and the cross-hair on their way to the instance: once per animation frame, the latest wins.
+// Sending the camera and the cross-hair to the instance: once per animation frame, the latest wins.
 
 import type { Camera, SetCamera, Slices } from "../protocol";
 
@@ -39,7 +39,7 @@ export class CameraSender {
 
   look(camera: Camera, isMoving: boolean): void {
     const isPlanned = this.next !== null;
-    // The first of several inputs counts: from it on, somebody is waiting.
+    // The first of several inputs counts: from then on the user is waiting.
     this.next = { camera, isMoving, atMs: this.next?.atMs ?? this.clock.now() };
     if (!isPlanned) this.clock.frame(() => this.flush());
   }

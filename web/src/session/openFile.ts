@@ -1,4 +1,4 @@
-// Opening files: those the instance sees, and those of the person's own machine.
+// Opening files: on the instance's machine, and from the user's own machine.
 
 import { bytes } from "../geometry/measures";
 import { factsOf, load, upload } from "../connection/requests";
@@ -15,7 +15,7 @@ export async function openFile(session: Session, request: LoadRequest): Promise<
   if (loaded.warning) session.notify("error", loaded.warning, loaded.remedy);
 }
 
-/** Go from a scan to its volume. */
+/** Open the workbench for a scan. */
 export function reconstruct(session: Session, scan: string): void {
   session.page({ drawer: "none", scan });
 }

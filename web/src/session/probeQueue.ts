@@ -1,4 +1,4 @@
-// Asking what is under a place of the image. Only the latest question counts; the ones before are answered "nothing".
+// Probing a position of the image. Only the latest request counts; earlier ones resolve to null.
 
 import type { Hit, Probe, ProbeResult, View } from "../protocol";
 
@@ -10,7 +10,7 @@ export class ProbeQueue {
 
   constructor(private readonly send: (message: Probe) => boolean) {}
 
-  /** Whether a question is still open: while the mouse moves, one at a time is enough. */
+  /** Whether a request is in progress: while the mouse moves, one at a time is enough. */
   get isBusy(): boolean {
     return this.waiting.size > 0;
   }

@@ -1,4 +1,4 @@
-// Changes of the scene, one message at a time. What comes while one is under way is merged and waits.
+// Changes of the scene, one message at a time. Further changes are merged and wait.
 
 import type { Change, Patch, ErrorMessage } from "../protocol";
 import type { Store } from "../state/store";
@@ -23,13 +23,13 @@ export class SceneEditor {
     this.flush();
   }
 
-  /** The instance told its state: if that was our answer, the next may go. */
+  /** The instance sent its state: if it is the reply to our change, the next one is sent. */
   answered(request: string): void {
     if (request === this.request) this.request = "";
     this.flush();
   }
 
-  /** Whether this refusal was ours, and not only a matter of being late. */
+  /** Whether this error is for our change, and not only because the scene changed meanwhile. */
   refused(refusal: ErrorMessage): boolean {
     if (refusal.request === "" || refusal.request !== this.request) return true;
     this.request = "";
@@ -39,7 +39,7 @@ export class SceneEditor {
     return !isLate;
   }
 
-  /** The line broke: what was under way is sent again once the scene is known. */
+  /** The connection was lost: changes in progress are sent again once the scene is known. */
   reset(): void {
     this.request = "";
     this.store.dispatch({ type: "resend" });

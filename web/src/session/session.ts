@@ -1,5 +1,5 @@
-// One page at work: the line, the painter and the store tied together.
-// Here: what a person can do, as methods. Not here: how it looks (view/, panels/), how it travels (connection/).
+// The session of a page: connects the socket, the painter and the store.
+// Here: what a user can do, as methods. Not here: how it looks (view/, panels/), how it is sent (connection/).
 
 import { createContext, useContext } from "react";
 import type { Voxel } from "../geometry/slices";
@@ -80,7 +80,7 @@ export class Session {
     }
     this.socket.open();
     if (this.access.state) void this.attempt(openLink(this.access.state));
-    // A tab that was asleep, or a machine that was: do not wait out the pause.
+    // After a tab or a machine was asleep, reconnect at once.
     addEventListener("online", () => this.reconnect());
     document.addEventListener("visibilitychange", () => {
       if (!document.hidden) this.reconnect();
@@ -108,14 +108,14 @@ export class Session {
     this.cameraSender.look(camera, isMoving);
   }
 
-  /** Cut the three slices through a voxel of a layer; null ends it. The cross-hair is here before the images are. */
+  /** Show the three slices through a voxel of a layer; null hides them. The cross-hair is shown before the images arrive. */
   cut(voxel: Voxel | null, layer = 0): void {
     const by = this.store.get().welcome?.client ?? "";
     this.store.dispatch({ type: "cut", crossHair: { type: "cross_hair", voxel, layer, by } });
     this.sliceSender.cut({ type: "slices", voxel, layer, edge: sliceEdge() });
   }
 
-  /** Put a value at a place of the scene. isMoving: something is held, more will follow. */
+  /** Set a property of the scene. isMoving: a control is being dragged, and more changes will follow. */
   set(path: Path, value: unknown, isMoving = false): void {
     this.change([{ path, value: json(value) }], isMoving);
   }
@@ -140,7 +140,7 @@ export class Session {
     this.page({ dialog });
   }
 
-  /** Say something for a while; gives the means to take it back earlier. */
+  /** Show a notification for a while; returns a function that removes it earlier. */
   notify(tone: Notice["tone"], what: string, remedy = "", link = "", opens = ""): () => void {
     const id = ++this.noticeCount;
     const dismiss = (): void => this.store.dispatch({ type: "dismiss", id });
@@ -149,7 +149,7 @@ export class Session {
     return dismiss;
   }
 
-  /** Do something over HTTP; what goes wrong is told. Gives null then. */
+  /** Run a request; an error is shown to the user, and the result is null. */
   async attempt<Answer>(act: Promise<Answer>): Promise<Answer | null> {
     try {
       return await act;
@@ -175,13 +175,13 @@ export class Session {
     else if (message.type === "error") this.refused(message);
     else if (message.type === "welcome") {
       this.painter.clock.observe(message.clock_at_ms, performance.now());
-      // An instance that was started again knows nothing of our slices.
+      // A restarted instance does not know our slices.
       if (crossHair?.voxel) this.cut(crossHair.voxel, crossHair.layer);
     }
   }
 
   private refused(refusal: ErrorMessage): void {
-    // A question that could not be answered while something else goes on is not worth a word.
+    // A probe that failed while something else changed is not reported.
     if (refusal.request.startsWith("probe-")) return this.probeQueue.answered({ type: "probe_result", request: refusal.request, hit: null });
     if (this.sceneEditor.refused(refusal)) this.notify("error", refusal.what, refusal.remedy);
   }
@@ -196,7 +196,7 @@ export class Session {
   }
 }
 
-/** As in the style sheets: the panel opens over the scene, slices stand below it. */
+/** As in the style sheets: the panel opens over the scene, slices are below it. */
 const NARROW = "(max-width: 760px)";
 
 /** Pixels that a slice can fill. */

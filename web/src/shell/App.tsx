@@ -1,4 +1,4 @@
-// The page: the stage, and what stands around it.
+// The page: the stage and everything around it.
 
 import { useEffect, type ReactNode } from "react";
 import { FileBrowser } from "../panels/FileBrowser";
@@ -69,7 +69,7 @@ function useKeys(): void {
   useEffect(() => {
     const press = (event: KeyboardEvent): void => {
       if (session.store.get().connection.phase !== "open") return;
-      // Where the scene is covered, its keys would do things unseen.
+      // While the scene is covered, its keys are disabled.
       if (session.store.get().interface.scan && event.key !== "Escape") return;
       if (event.altKey || event.defaultPrevented || isTyping(event.target) || isStepping(event)) return;
       const action = actionFor(keyName(event));
@@ -89,7 +89,7 @@ function isTyping(target: EventTarget | null): boolean {
 
 const STEPS = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", "PageUp", "PageDown"];
 
-/** A slider that has the focus steps by itself. */
+/** A focused slider handles arrow keys itself. */
 function isStepping(event: KeyboardEvent): boolean {
   return event.target instanceof Element && event.target.matches("input[type=range], [role=slider]") && STEPS.includes(event.key);
 }

@@ -1,4 +1,4 @@
-// A file dropped on the page is sent and opened.
+// A file dropped on the page is uploaded and opened.
 
 import { useEffect, useState, type ReactNode } from "react";
 import { uploadFile } from "../session/openFile";

@@ -3,7 +3,7 @@
 import { Component, type ReactNode } from "react";
 
 interface ErrorBoundaryProps {
-  /** What serves the page. */
+  /** The server of the page. */
   program: "viewer" | "agent";
   children: ReactNode;
 }

@@ -1,4 +1,4 @@
-// The tools at the left.
+// The toolbar on the left.
 
 import type { ReactNode } from "react";
 import { IconButton } from "../components/Button";

@@ -101,7 +101,7 @@ describe("the state", () => {
     expect(imageState(hear(shown, { type: "heard", message: { ...STATE, revision: 5 }, atMs: 0 }))).toBe("rendering…");
   });
 
-  it("knows who may steer", () => {
+  it("knows who may control the view", () => {
     const welcome = { client: "a", capability: "control" } as Welcome;
     const controls = { clients: [], holder: "b", asking: [], type: "controls" as const };
     expect(canControl({ ...OPEN, welcome })).toBe(true);

@@ -88,7 +88,7 @@ function measured(state: PageState, action: Measuring): PageState {
 function heard(state: PageState, message: Outgoing, atMs: number): PageState {
   switch (message.type) {
     case "welcome":
-      // The instance may be another one: its camera counts.
+      // The instance may be a different one: its camera counts.
       return { ...state, welcome: message, tasks: {}, runs: ended(state.runs, () => true), camera: null };
     case "state":
       return withState(state, message);
@@ -119,7 +119,7 @@ function heard(state: PageState, message: Outgoing, atMs: number): PageState {
   }
 }
 
-/** What the panel describes is the scene that is edited. */
+/** The panel describes the scene that is edited. */
 function withLayers(state: PageState): PageState {
   const { main = null, other } = state.layersOf;
   return { ...state, layers: state.interface.editedView === "other" && state.server?.other && other ? other : main };
@@ -140,7 +140,7 @@ function withState(state: PageState, server: Server): PageState {
   return withChosen(withLayers(next));
 }
 
-/** On a page that was just opened, everything is as it was left on another one; later on, only runs are news. */
+/** A new page takes all drafts from the viewer; later, only runs are updated. */
 function withReconstructions(state: PageState, { open, drafts, runs }: Reconstructions): PageState {
   const known = { ...state, runs: { ...state.runs, ...Object.fromEntries(runs.map((run) => [run.scan, runOf(run)])) } };
   if (state.server !== null) return known;
@@ -153,7 +153,7 @@ function runOf({ output, is_watched: isWatched, status }: ReconstructionRun): Ru
   return { task: status.task, output, isWatched, isOver, status: isOver ? status : null };
 }
 
-/** Whatever was chosen may be gone now. */
+/** The selected layer may no longer exist. */
 function withChosen(state: PageState): PageState {
   const { kind, index } = state.interface.chosen;
   const scene = state.server?.scene;

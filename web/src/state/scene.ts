@@ -1,11 +1,11 @@
-// Places of the scene and what is put there. Here: applying changes, merging them.
+// Properties of the scene. Here: applying and merging changes.
 // Not here: sending them (session/sceneEditor.ts).
 
 import type { Change, Json, Scene } from "../protocol";
 
 export type Path = readonly (string | number)[];
 
-/** The scene with one place changed; the rest is shared with the old one. */
+/** The scene with one property changed; the rest is shared with the old one. */
 export function changed(scene: Scene, change: Change): Scene {
   return put(scene as unknown as Json, change.path, change.value) as unknown as Scene;
 }
@@ -14,10 +14,10 @@ export const changedBy = (scene: Scene, changes: readonly Change[]): Scene => ch
 
 const isList = (change: Change): boolean => change.value === null || typeof change.path.at(-1) === "number";
 
-/** Later changes of the same place, or of a place around it, make earlier ones pointless. */
+/** A later change of the same property, or of one that contains it, replaces earlier ones. */
 export function merged(changes: readonly Change[], next: readonly Change[]): Change[] {
   const isCovered = (old: Change): boolean => next.some(({ path }) => path.every((step, depth) => old.path[depth] === step));
-  // Adding to and taking from lists moves what comes after: those keep their order and are never dropped.
+  // Adding to and removing from lists shifts later items: these changes keep their order and are never dropped.
   return [...changes.filter((old) => isList(old) || !isCovered(old)), ...next];
 }
 

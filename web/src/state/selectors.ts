@@ -1,4 +1,4 @@
-// What components read of the state. Here: the scene as it is meant to be, who may do what.
+// Selectors for components. Here: the scene with pending changes, permissions.
 
 import type { Camera, LayerDescription, Scene, VolumeLayer } from "../protocol";
 import { changedBy } from "./scene";
@@ -6,7 +6,7 @@ import type { PageState } from "./state";
 
 let last: { server: PageState["server"]; sent: unknown; queued: unknown; view: string; scene: Scene | null } | null = null;
 
-/** The scene with the changes that are still on their way; the same value as long as nothing changed. */
+/** The scene with the pending changes; the same value as long as nothing changed. */
 export function sceneOf(state: PageState): Scene | null {
   const { server, sent, queued } = state;
   const view = state.interface.editedView;
@@ -17,7 +17,7 @@ export function sceneOf(state: PageState): Scene | null {
   return scene;
 }
 
-/** A change made for a scene that is gone by now may not fit: then it is not shown, and will be refused. */
+/** A change for an earlier scene may not fit: then it is not shown, and will be rejected. */
 function attempt(scene: Scene, state: PageState): Scene {
   try {
     return changedBy(scene, [...state.sent, ...state.queued]);
@@ -26,7 +26,7 @@ function attempt(scene: Scene, state: PageState): Scene {
   }
 }
 
-/** The volume that the panel is about, with its index and description; null where none is chosen. */
+/** The selected volume, with its index and description; null if none is selected. */
 export interface ChosenVolume {
   index: number;
   layer: VolumeLayer;
@@ -47,7 +47,7 @@ export function chosenVolume(state: PageState): ChosenVolume | null {
 
 const numbers = (one: Camera): number[] => [...one.position, ...one.target, ...one.up, one.height, one.field_of_view_deg ?? 0];
 
-/** How the image stands to the newest scene from the newest camera; nothing where there is no image. */
+/** How the image compares with the newest scene and camera; empty if there is no image. */
 export function imageState({ shown, server, camera, sent, queued }: PageState): "exact" | "rendering…" | "moving" | "" {
   if (!shown || !server || !camera) return "";
   const wanted = numbers(camera);
@@ -58,7 +58,7 @@ export function imageState({ shown, server, camera, sent, queued }: PageState): 
 
 export const isOwner = (state: PageState): boolean => state.welcome?.capability === "own";
 
-/** Whether this page may steer now: it has the right, and the controls. */
+/** Whether this page may control the view now: it has the capability and the controls. */
 export function canControl(state: PageState): boolean {
   const { welcome, controls } = state;
   if (!welcome || welcome.capability === "view") return false;
@@ -73,7 +73,7 @@ export function isEmptyScene({ server }: PageState): boolean {
   return volumes.length + points.length + meshes.length + slices.length === 0;
 }
 
-/** Width over height of the frames, where they have the size of another page's window: they are shown whole then. */
+/** Width over height of the frames, if they have the size of another page's window: they are then shown whole. */
 export function foreignRatio({ shown, controls, welcome }: PageState): number | null {
   if (!shown || !controls || controls.holder === welcome?.client) return null;
   return shown.header.full_width / Math.max(shown.header.full_height, 1);

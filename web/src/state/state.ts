@@ -1,5 +1,5 @@
-// Everything the page shows, as one value.
-// Here: its shape and its beginning. Not here: how it changes (reducer.ts), where pixels are (connection/painter.ts).
+// Everything that the page shows, as one value.
+// Here: its type and initial value. Not here: how it changes (reducer.ts), where pixels are (connection/painter.ts).
 
 import type { Vector } from "../geometry/vector";
 import type {
@@ -23,7 +23,7 @@ import type {
   WorkerStatus,
 } from "../protocol";
 
-/** The line to the instance. retry_at_ms: when it is tried again, on the page's clock. */
+/** The connection to the instance. retry_at_ms: when it is tried again, on the page's clock. */
 export type ConnectionState =
   | { phase: "connecting" }
   | { phase: "open" }
@@ -105,7 +105,7 @@ export interface PageState {
   connection: ConnectionState;
   welcome: Welcome | null;
   server: SceneState | null;
-  /** Changes that were sent, and changes that wait for the answer; the page shows them already. */
+  /** Changes that were sent, and changes that wait for the reply; the page already shows them. */
   sent: readonly Change[];
   sentRequest: string;
   queued: readonly Change[];
@@ -121,7 +121,7 @@ export interface PageState {
   tasks: Readonly<Record<string, Progress>>;
   /** By the path of the scan. */
   runs: Readonly<Record<string, Run>>;
-  /** What is wished of the reconstruction of a scan, by its path. */
+  /** The draft of the reconstruction of a scan, by its path. */
   drafts: Readonly<Record<string, ReconstructionDraft>>;
   idle: (IdleStatus & { atMs: number }) | null;
   crossHair: CrossHair | null;

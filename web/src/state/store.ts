@@ -1,4 +1,4 @@
-// Where the state lives. Here: a store, and reading it from components. Not here: what changes it (reducer.ts).
+// The store of the state, and reading it from components. Not here: what changes it (reducer.ts).
 
 import { createContext, useContext, useSyncExternalStore } from "react";
 import { reduce, type Action } from "./reducer";
@@ -30,7 +30,7 @@ export function createStore(beginning: PageState = BEGINNING): Store {
 
 export const StoreContext = createContext<Store | null>(null);
 
-/** A part of the state; the component draws itself anew when that part is another value. */
+/** A part of the state; the component renders again when this part changes. */
 export function useSelect<Part>(select: (state: PageState) => Part): Part {
   const store = useStore();
   return useSyncExternalStore(store.subscribe, () => select(store.get()));

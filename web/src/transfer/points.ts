@@ -1,4 +1,4 @@
-// Control points: (position, level) pairs, positions ascending from 0 to 1. A level is an opacity or a colour.
+// Control points: (position, level) pairs with ascending positions from 0 to 1. A level is an opacity or a colour.
 // Here: add, move, remove, read in between. Not here: drawing and dragging them (panels/transfer).
 
 import { clamp } from "../geometry/vector";
@@ -29,7 +29,7 @@ export function levelAt<Level>(points: readonly [number, Level][], position: num
   return mix(left[1], right[1], (position - left[0]) / (right[0] - left[0]));
 }
 
-/** The points with one more, and where it stands among them. */
+/** The points with one added, and its index. */
 export function withPoint<Level>(points: readonly [number, Level][], position: number, level: Level): [[number, Level][], number] {
   const at = clamp(position, 0, 1);
   const after = points.findIndex(([other]) => other > at);
@@ -37,7 +37,7 @@ export function withPoint<Level>(points: readonly [number, Level][], position: n
   return [points.toSpliced(index, 0, [at, level]), index];
 }
 
-/** One point elsewhere: it stops at its neighbours, so that the order never changes. */
+/** One point moved: it stops at its neighbours, so that the order never changes. */
 export function withMoved<Level>(points: readonly [number, Level][], index: number, position: number, level: Level): [number, Level][] {
   const low = points[index - 1]?.[0] ?? 0;
   const high = points[index + 1]?.[0] ?? 1;

@@ -1,5 +1,5 @@
-// Shapes of opacity to start from. Here: the shapes, and people's own transfer functions kept in the browser.
-// Not here: colour maps, which the instance names.
+// Opacity presets, and the user's own transfer functions stored in the browser.
+// Not here: colour maps, which the instance provides.
 
 import type { TransferFunction } from "../protocol";
 import type { OpacityPoint } from "./points";
@@ -25,7 +25,7 @@ export interface Kept {
   transfer: TransferFunction;
 }
 
-/** What was kept in this browser; nothing where it keeps nothing. */
+/** The transfer functions stored in this browser; none if it stores nothing. */
 export function keptTransfers(storage: Pick<Storage, "getItem">): Kept[] {
   try {
     const list: unknown = JSON.parse(storage.getItem(KEY) ?? "[]");
@@ -35,7 +35,7 @@ export function keptTransfers(storage: Pick<Storage, "getItem">): Kept[] {
   }
 }
 
-/** Keep one more under a name; one of the same name is replaced. */
+/** Store a transfer function under a name; one of the same name is replaced. */
 export function keepTransfer(storage: Pick<Storage, "getItem" | "setItem">, kept: Kept): Kept[] {
   const list = [...keptTransfers(storage).filter((one) => one.name !== kept.name), kept];
   storage.setItem(KEY, JSON.stringify(list));

@@ -1,4 +1,4 @@
-// Which values of points are drawn: those whose opacity is above 0.
+// The values of points that are drawn: those whose opacity is above 0.
 // Here: the range that is shown, read from a transfer function and put into one. Not here: curves of any shape (points.ts).
 
 import { clamp } from "../geometry/vector";

@@ -28,7 +28,7 @@ export function ClipHandles(): ReactNode {
     <svg className="overlay clip" aria-hidden="true">
       <BoxHandles projection={projection} chosen={chosen} />
       {planes?.map((plane, index) => (
-        // Planes have no names of their own: the index is who they are.
+        // Planes have no names: the index identifies them.
         <PlaneHandle key={index} index={index} plane={plane} centre={centre} size={size} projection={projection} />
       ))}
     </svg>

@@ -1,4 +1,4 @@
-// Where images stand: the scene, the scene beside it, the slices. Here: the arrangement and its size.
+// The arrangement of the images: the scene, the compared scene, the slices.
 
 import { useEffect, useRef, type CSSProperties, type ReactNode } from "react";
 import { useSession } from "../session/session";

@@ -99,7 +99,7 @@ function afterMove(pointers: Map<number, Point>, event: PointerEvent, at: Point,
   return dragged(camera, before, at, frame, held);
 }
 
-/** What is under the pointer, as often as answers come: one question at a time, the last place is always asked for. */
+/** Probes the position under the pointer, one request at a time; the last position is always probed. */
 function probe(session: Session, view: View, place: Point, wanted: { current: Point | null }): void {
   wanted.current = place;
   if (session.isProbing) return;

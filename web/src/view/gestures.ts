@@ -31,7 +31,7 @@ const ZOOM_PER_PIXEL = 0.0012;
 const MAX_WHEEL = 300;
 const LINE_PIXELS = 33;
 
-/** One pointer went from one place to another. Shift or the other buttons move, control zooms, alt rolls. */
+/** One pointer was dragged. Shift or other buttons pan, control zooms, alt rolls. */
 export function dragged(camera: Camera, from: Point, to: Point, frame: Frame, held: Held): Camera {
   const across = (to.x - from.x) / frame.height;
   const down = (to.y - from.y) / frame.height;

@@ -1,4 +1,4 @@
-// Measuring a distance: two clicks on what is seen, then the values in between.
+// Measuring a distance: two clicks on visible points, then the values in between.
 
 import { profile } from "../connection/requests";
 import { RequestError } from "../connection/requestError";

@@ -1,5 +1,5 @@
-// Where things of the world are in the image that is shown now. Here: following the camera of the last frame.
-// The frame's camera and not the newest: what is drawn over an image has to move with it.
+// Projecting world positions to the image that is shown now, with the camera of the last frame.
+// The camera of the frame, not the newest: overlays have to move with the image.
 
 import { project, type Place } from "../geometry/camera";
 import type { Vector } from "../geometry/vector";

@@ -118,8 +118,8 @@ class SavedState:
 
 @dataclass(frozen=True)
 class SavedLink:
-    """POST /api/links: the state kept under a short name; ``pellucid view --state NAME`` shows it again too. url:
-    behind the page's address; it may steer, and open this state."""
+    """POST /api/links: the state saved under a short name; ``pellucid view --state NAME`` shows it again too. url:
+    relative to the page's address; it has the capability control, and opens this state."""
 
     name: str
     url: str

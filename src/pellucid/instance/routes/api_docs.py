@@ -15,7 +15,7 @@ from pellucid.instance.access.route_rules import public
 HEAD = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Pellucid: HTTP interface</title>
 <h1>Pellucid: HTTP interface</h1>
 <p>The same for programs: <a href="openapi.json">openapi.json</a>. A program sends its secret as
-<code>Authorization: Bearer SECRET</code>. A refusal has the body {what, do, line}.</p>
+<code>Authorization: Bearer SECRET</code>. An error has the body {kind, what, remedy, line}.</p>
 <table><tr><th>request</th><th>what it does</th><th>parameters</th><th>body</th><th>answer</th></tr>
 """
 

@@ -76,7 +76,7 @@ By = Annotated[Requester, Depends(requester_of)]
 
 
 def add_refusals(app: FastAPI) -> None:
-    """Every error as a status and the body Refused."""
+    """Every error as a status and an ErrorBody."""
 
     @app.exception_handler(PellucidError)
     async def refused(request: Request, error: PellucidError) -> JSONResponse:

@@ -19,27 +19,27 @@ router = APIRouter(prefix="/api", tags=["reconstruction"], responses=REFUSALS, d
 
 @router.post("/scans/describe")
 async def describe(request: protocol.ScanRequest, session: Here) -> protocol.ScanDescription:
-    """What a scan is; a refusal says what is missing in it."""
+    """Describe a scan; an error says what it lacks."""
     session.idle.touch()
     return await session.previews.describe(request)
 
 
 @router.get("/scans/datasets")
 async def suggest_parts(path: str, session: Here) -> Suggestion:
-    """Which datasets of an HDF5 file might be projections, flats, darks and angles."""
+    """Suggest which datasets of an HDF5 file are projections, flats, darks and angles."""
     return await session.previews.parts(path)
 
 
 @router.post("/scans/axis")
 async def find_axis(request: protocol.AxisRequest, session: Here) -> protocol.AxisResult:
-    """Look for the axis."""
+    """Find the rotation axis."""
     session.idle.touch()
     return await session.previews.axis(request)
 
 
 @router.post("/scans/preview", response_class=Response, responses={200: {"content": {"application/octet-stream": {}}}})
 async def try_settings(request: protocol.PreviewRequest, session: Here) -> Response:
-    """An image, packed as those of the WebSocket are, with TrialHeader before it."""
+    """Preview settings: an image, packed like those of the WebSocket, with a PreviewHeader."""
     session.idle.touch()
     made = await session.previews.image(request)
     return Response(made.to_bytes(), media_type="application/octet-stream")
@@ -47,17 +47,17 @@ async def try_settings(request: protocol.PreviewRequest, session: Here) -> Respo
 
 @router.post("/reconstructions/command")
 async def command(request: protocol.ReconstructionRequest, session: Here) -> protocol.ReconstructionCommand:
-    """The line that makes the same volume in a terminal."""
+    """The command line that makes the same volume."""
     return protocol.ReconstructionCommand(runs.command_text(session, request))
 
 
 @router.post("/reconstructions")
 async def reconstruct(request: protocol.ReconstructionRequest, session: Here) -> http_bodies.TaskStarted:
-    """Make the volume."""
+    """Reconstruct the volume."""
     return http_bodies.TaskStarted(runs.start(session, request))
 
 
 @router.get("/reconstructions/{task}/log", response_class=PlainTextResponse)
 async def log(task: str, session: Here) -> str:
-    """What the process that makes the volume has written."""
+    """The log of a reconstruction."""
     return runs.log_of(session, task)

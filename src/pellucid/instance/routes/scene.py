@@ -37,7 +37,7 @@ VIEW, CONTROL, HEAVY = [needs("view")], [needs("control")], [needs("control", is
 
 @router.get("/about", dependencies=VIEW)
 async def about(session: Here, has: Has, grant: Granted) -> http_bodies.About:
-    """Versions, what this token allows, and where arrays can be handed over."""
+    """Versions, the capability of this token, and where arrays can be sent."""
     token = session.access.transfer_token(grant)
     places = (session.socket, session.transfer, token) if allows(has, "own") else ("", "", "")
     return http_bodies.About(VERSION, PRODUCT, has, session.relay.device, os.getpid(), *places)
@@ -45,7 +45,7 @@ async def about(session: Here, has: Has, grant: Granted) -> http_bodies.About:
 
 @router.get("/scene", dependencies=VIEW)
 async def scene(session: Here, has: Has) -> http_bodies.SceneSnapshot:
-    """The scene as it is drawn now, what is in it, and what can be chosen."""
+    """The scene as it is shown now, its layers, and the available choices."""
     state, layers = session.state_for(has), session.catalogue.message(session.history.scene)
     return http_bodies.SceneSnapshot(
         VERSION, state.revision, state.scene, state.other, layers.layers, layers.points, layers.meshes,
@@ -55,7 +55,7 @@ async def scene(session: Here, has: Has) -> http_bodies.SceneSnapshot:
 
 @router.patch("/scene", dependencies=CONTROL)
 async def change_scene(change: http_bodies.SceneChange, session: Here, has: Has) -> http_bodies.Revision:
-    """Change places of the scene, all of them or none."""
+    """Change properties of the scene, all of them or none."""
     session.controls.require_free(has)
     if change.revision is not None:
         session.history.require(change.revision)
@@ -73,7 +73,7 @@ async def change_scene(change: http_bodies.SceneChange, session: Here, has: Has)
 
 @router.put("/camera", dependencies=CONTROL)
 async def look(change: http_bodies.CameraChange, session: Here, has: Has) -> http_bodies.Revision:
-    """Look from elsewhere."""
+    """Set the camera."""
     session.controls.require_free(has)
     camera = SetCamera(change.camera).camera  # Refuses what is beyond all bounds.
     session.idle.touch()
@@ -110,7 +110,7 @@ async def screenshot(
 
 @router.get("/statistics", dependencies=VIEW)
 async def statistics(session: Here) -> http_bodies.StatisticsNow:
-    """Frames and the times of their stages."""
+    """The number of frames, and the time of each stage."""
     timing = session.timing
     return http_bodies.StatisticsNow(
         timing.frames, timing.frames_per_second, timing.dropped, len(session.members), session.worker.restarts,
@@ -120,7 +120,7 @@ async def statistics(session: Here) -> http_bodies.StatisticsNow:
 
 @router.post("/presets/parse", dependencies=[needs("control", MAX_PRESET_BYTES, is_heavy=True)])
 async def read_a_preset(preset: http_bodies.PresetText) -> http_bodies.PresetTransfer:
-    """The transfer function that a preset of ParaView, VTK or 3D Slicer means."""
+    """Read a preset of ParaView, VTK or 3D Slicer as a transfer function."""
     return http_bodies.PresetTransfer(await asyncio.to_thread(read_preset, preset.text))
 
 

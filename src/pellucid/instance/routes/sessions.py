@@ -27,7 +27,7 @@ def add(app: FastAPI, access: Access) -> None:
 
     @app.post("/api/session", tags=["access"], responses=REFUSALS, dependencies=PUBLIC)
     async def session(wanted: bodies.SessionRequest, channel: Came) -> bodies.PageAccess:
-        """A session for a page: with a code, with a share link, or with its token from before."""
+        """Open the session of a page, with a code, a share link, or the token from before a reload."""
         shown = access.grant(wanted.share or wanted.resume, channel)
         if shown is not None and shown.link:
             await asyncio.sleep(guests.take())
@@ -37,7 +37,7 @@ def add(app: FastAPI, access: Access) -> None:
 
     @app.post("/api/prove", tags=["access"], responses=REFUSALS, dependencies=PUBLIC)
     async def prove(wanted: bodies.ProofRequest, channel: Came) -> bodies.ServerProof:
-        """Prove that this is the process that the page, or the program, began with."""
+        """Prove that this process issued a secret, before the page or the program sends it."""
         if wanted.secret_hash or wanted.code:
             named = access.secret_of(wanted.secret_hash, channel)
             secret = access.code_named(wanted.code, channel) if wanted.code else named
@@ -48,12 +48,12 @@ def add(app: FastAPI, access: Access) -> None:
 
     @app.post("/api/codes", tags=["access"], responses=REFUSALS, dependencies=OWN)
     async def code(channel: Came, grant: Granted) -> bodies.NewCode:
-        """A code that opens the page once, as the owner; what it opens ends with the link that it was made with."""
+        """Create a code that opens the page once, as the owner. The session ends with the link that created it."""
         return bodies.NewCode(access.make_code(channel.agent, grant.link))
 
     @app.post("/api/tickets", tags=["access"], responses=REFUSALS, dependencies=VIEW)
     async def ticket(wanted: bodies.TicketRequest, grant: Granted) -> bodies.Ticket:
-        """An address of a download for one minute, without any header."""
+        """An address for one download without headers, valid for a minute."""
         made = access.ticket("/" + wanted.path.lstrip("/"), grant)
         return bodies.Ticket(f"{wanted.path}{'&' if '?' in wanted.path else '?'}ticket={made}")
 

@@ -23,25 +23,25 @@ Name = Annotated[str, Path(pattern="^[0-9a-f]{10}$")]
 
 @router.get("/api/shares", dependencies=OWN)
 async def shares(session: Here, channel: Came, grant: Granted) -> list[access.Share]:
-    """The share links that work at this address; of those who came with one, the links that were made with it."""
+    """The share links at this address; for a client with a share link, only those created with it."""
     return [_reply(one) for one in session.access.shares_made_with(grant.link) if one.grant.agent == channel.agent]
 
 
 @router.post("/api/shares", dependencies=OWN)
 async def make_share(wanted: access.NewShare, session: Here, channel: Came, grant: Granted) -> access.Share:
-    """A link to give away, until it is revoked, or the link that it was made with."""
+    """Create a share link. It works until it is revoked, or until the link that created it is revoked."""
     return _reply(session.access.share(wanted.capability, wanted.name, channel.agent, maker=grant.link))
 
 
 @router.delete("/api/shares/{id}", dependencies=OWN, status_code=204)
 async def revoke_share(id: str, session: Here, grant: Granted) -> None:
-    """Revoke a link and those made with it: they stop working, also for pages that are open."""
+    """Revoke a link and those created with it; pages opened with them are closed."""
     session.revoke(id, grant.link)
 
 
 @router.post("/api/links", dependencies=OWN)
 async def link(session: Here, channel: Came, grant: Granted) -> http_bodies.SavedLink:
-    """Keep the state under a short name; the link may steer, and open this state."""
+    """Save the state under a short name; the link has the capability control, and opens this state."""
     name = await asyncio.to_thread(saved_states.save_state, loading.save(session))
     share = session.access.share("control", "", channel.agent, name, grant.link)
     return http_bodies.SavedLink(name, _reply(share).url)
@@ -49,7 +49,7 @@ async def link(session: Here, channel: Came, grant: Granted) -> http_bodies.Save
 
 @router.post("/api/links/{name}/open", dependencies=VIEW)
 async def open_link(name: Name, session: Here, grant: Granted) -> http_bodies.Revision:
-    """Show a state that was kept: the owner any, others the one that their link is for."""
+    """Show a saved state: the owner any, guests the one of their link."""
     if grant.state != name:
         require(grant.capability, "own")
     return http_bodies.Revision(await loading.restore(session, await asyncio.to_thread(saved_states.load_state, name)))

@@ -38,7 +38,7 @@ Offset = Annotated[int, Query(ge=0)]
 
 @router.get("/files")
 async def files(session: Here, folder: str = "", search: str = "") -> http_bodies.Folder:
-    """What is in a folder; with a text to search for, also below it."""
+    """List a folder; with a search text, also its subfolders."""
 
     def listed() -> http_bodies.Folder:
         found = session.roots.list_folder(folder, search)
@@ -49,7 +49,7 @@ async def files(session: Here, folder: str = "", search: str = "") -> http_bodie
 
 @router.get("/files/info")
 async def facts(path: str, session: Here) -> http_bodies.FileFacts:
-    """What a file says of itself."""
+    """Describe a file."""
     source = session.roots.require_allowed(path)
     question = lambda request: requests.Inspect(request, source)  # noqa: E731
     reply: replies.Inspected = await asyncio.wrap_future(session.worker.send_request("inspecting a file", question))
@@ -69,7 +69,7 @@ async def load(request: http_bodies.LoadRequest, session: Here) -> http_bodies.L
 
 @router.put("/upload", dependencies=[needs("own", MAX_UPLOAD_BYTES)])
 async def upload(request: Request, session: Here, name: str) -> http_bodies.Uploaded:
-    """Bring a small file; its bytes are the body."""
+    """Upload a small file; the body is its content."""
     safe = re.sub(r"[^\w.-]+", "_", name.rpartition("/")[2]).lstrip(".")[-100:]
     if not safe:
         raise InvalidInput("The file has no name.", remedy="Add a name with an extension, such as scan.h5.")
@@ -98,7 +98,7 @@ async def offer_array(offer: http_bodies.ArrayOffer, session: Here) -> http_bodi
 
 @router.put("/arrays/{id}", status_code=204, dependencies=[needs("own", MAX_STREAM_BYTES)])
 async def fill_array(id: str, request: Request, session: Here, offset: Offset = 0) -> None:
-    """A piece of an array; several may come side by side."""
+    """Send a piece of an array; several may be sent at the same time."""
     with session.idle.held_off():
         async for piece in request.stream():
             session.arrays.fill(id, offset, piece)
@@ -107,7 +107,7 @@ async def fill_array(id: str, request: Request, session: Here, offset: Offset = 
 
 @router.post("/arrays/{id}/show")
 async def show_array(id: str, session: Here) -> http_bodies.Revision:
-    """All of it is there: show it."""
+    """Show an array that is complete."""
     offer, handed = session.arrays.finish(id)
     return http_bodies.Revision(await loading.show_array(session, id, handed, offer.how, offer.name or "array"))
 

@@ -24,13 +24,13 @@ MAX_STATE_BYTES = 4 * 2**20
 
 @router.post("/api/shadings", dependencies=OWN)
 async def compile_shading(text: http_bodies.ShadingText, session: Here) -> http_bodies.CompiledShading:
-    """Compile a shading; a refusal carries the line."""
+    """Compile a custom shading; an error has the line."""
     return await _compiled(session, text.source)
 
 
 @router.post("/api/shadings/{hash}/approve", dependencies=OWN)
 async def approve(hash: str, session: Here) -> http_bodies.CompiledShading:
-    """Compile one that came with a state from elsewhere."""
+    """Approve and compile a shading that came with another user's state."""
     return await _compiled(session, session.shadings.pending_approval(hash))
 
 
@@ -45,32 +45,32 @@ async def _compiled(session: Here, source: str) -> http_bodies.CompiledShading:
 
 @router.post("/api/exports", dependencies=OWN)
 async def export(request: http_bodies.ExportRequest, session: Here) -> http_bodies.TaskStarted:
-    """Write the clipped region of a layer to a file."""
+    """Write the clipped part of a layer to a file."""
     return http_bodies.TaskStarted(exports.start_export(session, layer_of(session, request.layer), request))
 
 
 @router.post("/api/movies", dependencies=CONTROL)
 async def movie(request: http_bodies.MovieRequest, session: Here, by: By) -> http_bodies.TaskStarted:
-    """Once around, as an MP4."""
+    """Record a turntable movie as MP4."""
     return http_bodies.TaskStarted(exports.start_movie(session, request, by))
 
 
 @router.get("/api/tasks/{task}", dependencies=CONTROL)
 async def task_status(task: str, session: Here, by: By) -> http_bodies.TaskStatus:
-    """How far a task is."""
+    """The state and progress of a task."""
     return session.tasks.status(task, by)
 
 
 @router.get("/api/tasks/{task}/result", dependencies=CONTROL, response_class=FileResponse)
 async def task_result(task: str, session: Here, by: By) -> FileResponse:
-    """What a task has made."""
+    """The result of a task."""
     result = session.tasks.result(task, by)
     return FileResponse(result.path, media_type=result.media_type, filename=result.path.name)
 
 
 @router.get("/api/state", dependencies=OWN)
 async def state(session: Here) -> http_bodies.SavedState:
-    """Everything that is needed to show the same image again."""
+    """The saved state of the viewer: everything that is needed to show the same image again."""
     return loading.save(session)
 
 
@@ -82,5 +82,5 @@ async def restore(saved: http_bodies.SavedState, session: Here) -> http_bodies.R
 
 @router.post("/api/shutdown", dependencies=OWN, status_code=204)
 async def shutdown(session: Here) -> None:
-    """End the viewer."""
+    """Stop the viewer."""
     session.shut_down("The owner stopped the viewer.", remedy="Start it again.")

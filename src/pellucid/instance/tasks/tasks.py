@@ -115,7 +115,7 @@ class TaskRegistry:
             self._tell(Progress(id, task.name, 0, None, "", "running", note=note), task.by)
 
     def worker_progress(self, made: ProgressReported, id: str | None) -> None:
-        """Of the Worker: of a task of ours, or of something that it does by itself, which all who may steer learn."""
+        """Progress of the Worker: of one of our tasks, or of its own work, which all clients with control receive."""
         self._idle.touch()
         if id is not None:
             self.report(id, made.done, made.total, made.unit, made.seconds_left)

@@ -1,5 +1,5 @@
-// The colours, standing under the values they belong to: the ends and the middle of the bar move the window.
-// Here: the window and the stops of colour. Not here: opacity (Curve.tsx).
+// The colour bar below the histogram: its ends and its middle change the value range.
+// Here: the value range and the colours. Not here: opacity (Curve.tsx).
 
 import { useRef, type KeyboardEvent, type PointerEvent, type ReactNode } from "react";
 import { within } from "../../geometry/measures";
@@ -81,7 +81,7 @@ function useWindow(range: readonly [number, number], domain: Domain, onRange: Ba
   });
 }
 
-/** The window with one end, or all of it, elsewhere; it never closes. */
+/** The value range with one end, or both, moved; it never becomes empty. */
 export function shifted(range: readonly [number, number], part: Part, way: number, spread: number): [number, number] {
   const least = spread * MIN_SHARE;
   if (part === "low") return [Math.min(range[0] + way, range[1] - least), range[1]];
@@ -127,7 +127,7 @@ function Stops({ colors, low, high, onColors }: StopsProps): ReactNode {
     <div className="stops">
       {colors.map(([at, color], index) => (
         <label
-          // Stops have no names of their own: the index is who they are.
+          // Stops have no names: the index identifies them.
           key={index}
           className="stop"
           style={{ left: `${(low + at * (high - low)) * 100}%`, background: css(color) }}
@@ -139,7 +139,7 @@ function Stops({ colors, low, high, onColors }: StopsProps): ReactNode {
           onPointerMove={(event) => move(event, true)}
           onPointerUp={(event) => move(event, false)}
           onClick={(event) => {
-            // A stop that was dragged does not open the colours as well.
+            // Dragging a colour does not open the colour picker.
             if (held.current?.hasMoved) event.preventDefault();
             held.current = null;
           }}

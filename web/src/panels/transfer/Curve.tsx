@@ -87,7 +87,7 @@ export function Curve({ transfer, histogram, domain, isLogarithmic, onChange }: 
       </svg>
       {points.map(([position, level], index) => (
         <circle
-          // Points have no names of their own: the index is who they are.
+          // Points have no names: the index identifies them.
           key={index}
           data-point={index}
           className="curve-point"
@@ -108,7 +108,7 @@ export function Curve({ transfer, histogram, domain, isLogarithmic, onChange }: 
   );
 }
 
-/** The histogram, coloured within the window, pale outside. */
+/** The histogram, coloured inside the value range, pale outside. */
 function Ground({ transfer, histogram, domain, isLogarithmic }: Omit<CurveProps, "onChange">): ReactNode {
   const path = histogram ? outline(histogram, domain, isLogarithmic) : "";
   const [low, high] = transfer.value_range.map((value) => positionOf(domain, value)) as [number, number];

@@ -1,4 +1,4 @@
-// Which colour and how much opacity a value gets. Here: the editor's parts put together, files of ParaView.
+// The transfer function: colour and opacity of every value. Here: the parts of the editor, files of ParaView.
 
 import { useState, type ReactNode } from "react";
 import { within } from "../../geometry/measures";

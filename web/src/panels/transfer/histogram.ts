@@ -1,4 +1,4 @@
-// The histogram as a shape. Here: its outline within a part of the values, counts plain or logarithmic.
+// The outline of the histogram, for a part of the values, with plain or logarithmic counts.
 
 import type { HistogramData } from "../../protocol";
 
@@ -31,13 +31,13 @@ function highest(heights: readonly number[], isLogarithmic: boolean): number {
   return isLogarithmic || second === 0 ? first : Math.min(first, second * 1.25);
 }
 
-/** Everything that there is to see: all values, and the window where it reaches further. */
+/** All values, and the value range of the transfer function if it is wider. */
 export function wholeDomain(histogram: HistogramData | null, range: Domain): Domain {
   if (!histogram) return range;
   return [Math.min(histogram.low, range[0]), Math.max(histogram.high, range[1])];
 }
 
-/** The window, with a little to both sides. */
+/** The value range, with a margin on both sides. */
 export function nearDomain(range: Domain): Domain {
   const margin = (range[1] - range[0]) * 0.08;
   return [range[0] - margin, range[1] + margin];
