@@ -154,7 +154,7 @@ def test_three_slices_follow_the_cross_hair_and_the_colours(instance: Instance) 
         again = page.hear_picture("slice")
         assert (again.rgb != cuts[again.header["axis"]].rgb).any()
         page.say("slices", voxel=[EDGE, 0, 0])
-        assert f"Voxel ({EDGE}, 0, 0) is outside" in page.hear_text("error")["what"]
+        assert f"Voxel ({EDGE}, 0, 0) (z, y, x) is outside" in page.hear_text("error")["what"]
         page.say("slices", voxel=None)
 
 
