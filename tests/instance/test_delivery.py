@@ -20,20 +20,20 @@ from pellucid.instance.frames.timing import FrameTiming
 from pellucid.instance.protocol.client_messages import Acknowledge
 from pellucid.instance.protocol.codec import EncodedFrame
 from pellucid.instance.protocol.server_messages import FrameHeader
-from pellucid.instance.protocol.shared_types import Client, Encoding
+from pellucid.instance.protocol.shared_types import Client, Encoding, StageTimes
 from pellucid.instance.websocket.client import ConnectedClient
 from pellucid.rendering.camera import Camera
 
 PIXELS = np.zeros((4, 6, 4), np.uint8)
 
 
-def shot(is_exact: bool, released: list[bool]) -> RenderedFrame:
+def shot(is_exact: bool, released: list[bool], revision: int = 3) -> RenderedFrame:
     def release() -> None:
         released.append(is_exact)
 
-    return RenderedFrame(
-        PIXELS, release, "main", 3, Camera(), (6, 4), is_exact, 1.0, 1.0, 2.0, 0.0, 85, time.perf_counter()
-    )
+    times = StageTimes(1.0, 2.0, 0.0)
+    header = FrameHeader(0, "main", revision, Camera(), 6, 4, 6, 4, "png", is_exact, 1.0, times, 0.0, 0.0)
+    return RenderedFrame(header, PIXELS, release, 85, time.perf_counter())
 
 
 def member(name: str, encoding: Encoding) -> ConnectedClient:
@@ -105,9 +105,34 @@ def test_a_newer_picture_overtakes_one_that_takes_long(monkeypatch: pytest.Monke
     assert (left, timing.dropped, released) == (0, 1, [False, True])
 
 
-def revision(sent: str | bytes) -> int:
+def header_of(sent: str | bytes) -> dict[str, Any]:
     assert isinstance(sent, bytes)
-    return int(json.loads(sent[4 : 4 + int.from_bytes(sent[:4], "little")])["revision"])
+    header: dict[str, Any] = json.loads(sent[4 : 4 + int.from_bytes(sent[:4], "little")])
+    return header
+
+
+def revision(sent: str | bytes) -> int:
+    return int(header_of(sent)["revision"])
+
+
+def test_a_header_has_what_was_known_of_the_image_and_what_its_encoding_adds() -> None:
+    async def sent() -> str | bytes:
+        watching = member("a", "jpeg")
+        delivering = FrameSender(FrameTiming(), lambda: [watching])
+        await delivering.encode_and_send(replace(shot(False, []), pixels=PIXELS[:2, :3]))
+        delivering.close()
+        return await watching.outbox.next()
+
+    header = header_of(asyncio.run(sent()))
+    times = header.pop("times_ms")
+    assert (times["input"], times["render"]) == (1.0, 2.0) and times["encode"] > 0
+    assert header.pop("sent_at_ms") > 0
+    assert header.pop("camera")["field_of_view_deg"] == Camera().field_of_view_deg
+    assert header == {
+        "number": 1, "view": "main", "revision": 3, "width": 3, "height": 2, "full_width": 6, "full_height": 4,
+        "encoding": "jpeg", "is_exact": False, "full_resolution": 1.0, "input_sent_at_ms": 0.0, "codec": "",
+        "is_key": True, "type": "frame",
+    }  # fmt: skip
 
 
 def test_of_pictures_that_wait_to_be_encoded_only_the_newest_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +142,7 @@ def test_of_pictures_that_wait_to_be_encoded_only_the_newest_is(monkeypatch: pyt
     async def sent() -> tuple[list[int], int]:
         watching, timing = member("a", "jpeg"), FrameTiming()
         delivering = FrameSender(timing, lambda: [watching])
-        first, *others = (replace(shot(False, []), revision=number) for number in range(5))
+        first, *others = (shot(False, [], number) for number in range(5))
         tasks = [asyncio.create_task(delivering.encode_and_send(first))]
         await held.begun()
         tasks += [asyncio.create_task(delivering.encode_and_send(other)) for other in others]
@@ -138,7 +163,7 @@ def test_a_jpeg_does_not_overtake_a_video_that_others_watch(monkeypatch: pytest.
     async def sent() -> tuple[list[int], list[int], bool]:
         still, video = member("a", "jpeg"), member("b", "h264")
         delivering = FrameSender(FrameTiming(), lambda: [still, video])
-        first, second = (replace(shot(False, []), revision=number) for number in range(2))
+        first, second = (shot(False, [], number) for number in range(2))
         tasks = [asyncio.create_task(delivering.encode_and_send(first))]
         await held.begun()
         tasks.append(asyncio.create_task(delivering.encode_and_send(second)))

@@ -40,7 +40,7 @@ def requested(act: Callable[[FrameScheduler, Callable[[], None]], None]) -> list
 
         def finish() -> None:
             is_exact = desk.requested[-1][1]
-            drawn = FrameDrawn(len(desk.requested), -1, 0, 0, 16, 2, 2, is_exact, 1.0, 1.0)
+            drawn = FrameDrawn(len(desk.requested), -1, 0, is_exact, 0, 16, 2, 2, 1.0, 1.0)
             picturing.frame_drawn(WorkerFrame(drawn, np.zeros((2, 2, 4), np.uint8), lambda: None))
 
         act(picturing, finish)

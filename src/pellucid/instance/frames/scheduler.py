@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from pellucid.instance.frames.quality import LEVELS, QualityLevel
 from pellucid.instance.frames.sender import FrameSender, RenderedFrame
-from pellucid.instance.protocol.shared_types import View
+from pellucid.instance.protocol.server_messages import FrameHeader
+from pellucid.instance.protocol.shared_types import StageTimes, View
 from pellucid.instance.scene.history import History
 from pellucid.instance.websocket.client import ConnectedClient
 from pellucid.rendering.scene import Scene
@@ -164,11 +165,12 @@ class FrameScheduler:
     def _deliver(self, image: WorkerFrame, begun: FrameInProgress) -> None:
         drawn, drawn_at = image.drawn, time.perf_counter()
         input_ms = max(0.0, (drawn_at - begun.request.arrived_at) * 1000 - drawn.render_ms)
-        shot = RenderedFrame(
-            image.pixels, image.release, VIEWS[drawn.view], begun.revision, begun.scenes[drawn.view].camera,
-            begun.size, drawn.is_exact, drawn.full_resolution, input_ms, drawn.render_ms, begun.request.sent_at_ms,
-            self._level().jpeg, drawn_at,
+        header = FrameHeader(
+            0, VIEWS[drawn.view], begun.revision, begun.scenes[drawn.view].camera, drawn.width, drawn.height,
+            *begun.size, "png", drawn.is_exact, drawn.full_resolution, StageTimes(input_ms, drawn.render_ms, 0.0),
+            begun.request.sent_at_ms, 0.0,
         )  # fmt: skip
+        shot = RenderedFrame(header, image.pixels, image.release, self._level().jpeg, drawn_at)
         task = asyncio.get_running_loop().create_task(self._delivery.encode_and_send(shot))
         self._deliveries.add(task)
         task.add_done_callback(self._deliveries.discard)

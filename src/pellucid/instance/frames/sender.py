@@ -27,9 +27,8 @@ from pellucid.instance.frames.jpeg import JpegEncoder
 from pellucid.instance.frames.timing import FrameTiming
 from pellucid.instance.protocol.codec import EncodedFrame
 from pellucid.instance.protocol.server_messages import FrameHeader
-from pellucid.instance.protocol.shared_types import Encoding, StageTimes, View
+from pellucid.instance.protocol.shared_types import Encoding, View
 from pellucid.instance.websocket.client import ConnectedClient
-from pellucid.rendering.camera import Camera
 from pellucid.settings import current
 
 log = logging.getLogger(__name__)
@@ -42,22 +41,19 @@ THREADS = 3
 
 @dataclass(frozen=True)
 class RenderedFrame:
-    """An image that was drawn, and what is known of it before it is encoded. drawn_at: where input_ms ends, by
-    time.perf_counter, and encoding begins: together the stages are all of the time since the input."""
+    """An image that was drawn. header: what is known of it before it is encoded; FrameSender adds number, size,
+    encoding and times. drawn_at: where the input's time ends, by time.perf_counter, and encoding begins: together the
+    stages are all of the time since the input."""
 
+    header: FrameHeader
     pixels: Voxels
     release: Callable[[], None]
-    view: View
-    revision: int
-    camera: Camera
-    full_size: tuple[int, int]
-    is_exact: bool
-    full_resolution: float
-    input_ms: float
-    render_ms: float
-    input_sent_at_ms: float
     jpeg_quality: int
     drawn_at: float
+
+    @property
+    def view(self) -> View:
+        return self.header.view
 
 
 class FrameSender:
@@ -107,11 +103,11 @@ class FrameSender:
         finally:
             shot.release()
         self._timing.frame()
-        self._timing.add("input", shot.input_ms)
-        self._timing.add("render", shot.render_ms)
+        self._timing.add("input", shot.header.times_ms.input)
+        self._timing.add("render", shot.header.times_ms.render)
 
     def _encodings(self, shot: RenderedFrame) -> list[Encoding]:
-        if shot.is_exact:
+        if shot.header.is_exact:
             return ["png"]
         found: set[Encoding] = {"h264" if member.wants_video else "jpeg" for member in self._members()}
         return sorted(found)
@@ -136,7 +132,7 @@ class FrameSender:
             self._drop(takers)
             return
         self._sent[shot.view, encoding] = order
-        times, sent_at_ms = StageTimes(shot.input_ms, shot.render_ms, encode_ms), time.time() * 1000
+        times, sent_at_ms = replace(image.header.times_ms, encode=encode_ms), time.time() * 1000
         image = EncodedFrame(replace(image.header, times_ms=times, sent_at_ms=sent_at_ms), image.encoded)
         if image.header.encoding != "h264":
             self._last[shot.view] = image
@@ -171,7 +167,7 @@ class FrameSender:
     def _still(self, shot: RenderedFrame, encoding: Encoding) -> bytes:
         if encoding == "png":
             return encode_png(shot.pixels)
-        is_enlarged = shot.pixels.shape[0] < shot.full_size[1]
+        is_enlarged = shot.pixels.shape[0] < shot.header.full_height
         return self._jpeg.encode(shot.pixels, shot.jpeg_quality, is_enlarged=is_enlarged)
 
     def _video(self, shot: RenderedFrame, is_key: bool) -> VideoFrame | None:
@@ -194,8 +190,5 @@ class FrameSender:
         else:
             is_key, encoding = True, "jpeg" if encoding == "h264" else encoding
             encoded = self._still(shot, encoding)
-        header = FrameHeader(
-            next(self._numbers), shot.view, shot.revision, shot.camera, width, height, *shot.full_size, encoding,
-            shot.is_exact, shot.full_resolution, StageTimes(0, 0, 0), shot.input_sent_at_ms, 0.0, codec, is_key,
-        )  # fmt: skip
-        return EncodedFrame(header, encoded)
+        made = {"width": width, "height": height, "encoding": encoding, "codec": codec, "is_key": is_key}
+        return EncodedFrame(replace(shot.header, number=next(self._numbers), **made), encoded)

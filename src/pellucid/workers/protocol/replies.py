@@ -39,18 +39,19 @@ class FrameDrawn:
     """An image, RGBA, in a slot of shared memory, whose descriptor comes along when it is a new one.
 
     number: of the Draw, and view: which of its images; or request: of a Snapshot (number is -1). nbytes: of the slot.
+    What follows is_exact is known once it is in the slot.
     """
 
     number: int
     request: int
     view: int
-    slot: int
-    nbytes: int
-    width: int
-    height: int
     is_exact: bool
-    full_resolution: float
-    render_ms: float
+    slot: int = -1
+    nbytes: int = 0
+    width: int = 0
+    height: int = 0
+    full_resolution: float = 0.0
+    render_ms: float = 0.0
 
 
 @dataclass(frozen=True)

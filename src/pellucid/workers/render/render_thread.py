@@ -8,7 +8,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, Protocol
 
 from pellucid.errors import Cancelled, InvalidInput
@@ -128,7 +128,7 @@ class RenderThread:
                 return
             self._loaded |= sources
             self.shown[index] = LastFrame(view.scene, frame)
-            self._hand_over(FrameTarget(request.number, -1, index, is_exact, started), frame, is_cancelled)
+            self._hand_over(FrameDrawn(request.number, -1, index, is_exact), frame, started, is_cancelled)
             started = time.perf_counter()
 
     def _is_latest(self, request: Draw) -> bool:
@@ -140,7 +140,7 @@ class RenderThread:
             go_on = self._going_on(_stage_of(view))
             renderer = self.renderers.of(view.scene)
             frame = renderer.render(view.scene, view.width, view.height, is_cancelled=go_on)
-            self._hand_over(FrameTarget(-1, snapshot.request, 0, True, started), frame, go_on)
+            self._hand_over(FrameDrawn(-1, snapshot.request, 0, is_exact=True), frame, started, go_on)
         except Exception as error:  # noqa: BLE001  # As above.
             self._speaking.failed(error, request=snapshot.request)
 
@@ -153,26 +153,18 @@ class RenderThread:
 
         return go_on
 
-    def _hand_over(self, handing: "FrameTarget", frame: Frame, is_cancelled: Callable[[], bool]) -> None:
-        render_ms = (time.perf_counter() - handing.started) * 1000
+    def _hand_over(self, drawn: FrameDrawn, frame: Frame, started: float, is_cancelled: Callable[[], bool]) -> None:
+        """Put an image into a slot, and send what it is. started: when its drawing began."""
+        render_ms = (time.perf_counter() - started) * 1000
         while (slot := self.slots.acquire(timeout_s=0.1)) is None:
             if is_cancelled():
                 return
         nbytes, descriptor = self.slots.put(slot, frame.rgba)
         height, width = frame.rgba.shape[:2]
-        full = frame.statistics.full_resolution
-        drawn = FrameDrawn(
-            handing.number,
-            handing.request,
-            handing.view,
-            slot,
-            nbytes,
-            width,
-            height,
-            handing.is_exact,
-            full,
-            render_ms,
-        )
+        drawn = replace(
+            drawn, slot=slot, nbytes=nbytes, width=width, height=height, render_ms=render_ms,
+            full_resolution=frame.statistics.full_resolution,
+        )  # fmt: skip
         self._speaking.send_reply(drawn, descriptor)
 
     def compile(self, command: Compile) -> None:
@@ -190,17 +182,6 @@ class RenderThread:
         if probe.view not in self.shown:
             raise InvalidInput("No image has been rendered yet.", remedy="Wait for it.")
         return self.shown[probe.view]
-
-
-@dataclass(frozen=True)
-class FrameTarget:
-    """Where an image belongs, and when its drawing began."""
-
-    number: int
-    request: int
-    view: int
-    is_exact: bool
-    started: float
 
 
 def _stage_of(view: ViewSpec) -> Stage:
