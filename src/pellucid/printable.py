@@ -1,4 +1,4 @@
-"""Text that came from files, made safe to show.
+"""Making text from files safe to show.
 
 Here: printable(), for everything that is printed, logged or sent to a page; PrintableFormatter, for logs.
 Not here: errors (errors, which applies it to both of their sentences), what a name means to a file system.

@@ -1,4 +1,4 @@
-"""How far the work is, how fast it goes and how long it will take.
+"""The progress of work, its rate and the remaining time.
 
 Here: task(), which counts; the reporters that show it: bars in a terminal, lines in a log, callbacks, silence.
 Not here: what the work is; log messages (Python's logging).

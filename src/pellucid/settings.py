@@ -1,4 +1,4 @@
-"""What the person or the site has decided: folders, limits, threads, the device.
+"""The settings of the user and the site: folders, limits, threads, the device.
 
 Here: Settings, read from arguments, then the environment, then a TOML file, then defaults, in that order of precedence;
 sizes such as "20GiB"; the memory this process may use; folders of these settings, made for their owner alone.

@@ -964,7 +964,7 @@ export interface FileFacts {
   readonly is_headerless: boolean;
 }
 
-/** warning, do: what may be wrong with what is shown now, and what to do; "" where nothing is. */
+/** warning, remedy: what may be wrong with what is shown now, and what to do; "" if nothing is. */
 export interface Loaded {
   readonly revision: number;
   readonly warning: string;

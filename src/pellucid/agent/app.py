@@ -1,4 +1,4 @@
-"""What the agent answers: its routes.
+"""The HTTP routes of the agent.
 
 Here: the application: starting, listing, ending, logs, estimates, metrics.
 Not here: who may ask (instance.auth, instance.sessions), ways to viewers (proxy), what happens (supervisor).

@@ -1,4 +1,4 @@
-"""Who did what, when, and where: one line each, for administrators.
+"""The audit log: who did what, when and where, one line each, for administrators.
 
 Here: Audit, which appends to a file that only its owner can read.
 Not here: what happened (supervisor).

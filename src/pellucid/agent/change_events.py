@@ -1,4 +1,4 @@
-"""Waiting for something to become different.
+"""Waiting until something changes.
 
 Here: ChangeNotifier, notified from any thread, awaited on the event loop.
 Not here: what changed (supervisor).

@@ -1,4 +1,4 @@
-"""Which agent it is, where a home folder is shared by several machines.
+"""The lease: which agent is the active one, if several machines share a home folder.
 
 Here: Lease: taken by one, renewed, taken over when its holder is gone.
 Not here: what the holder does (main).

@@ -1,4 +1,4 @@
-"""What Prometheus can ask of the agent.
+"""Metrics of the agent for Prometheus.
 
 Here: text, the metrics as it reads them.
 Not here: what is counted (supervisor).

@@ -1,4 +1,4 @@
-"""The agent's own page: files, and what runs, waits and has ended.
+"""The agent's own page: files, viewers and tasks.
 
 Here: where the built page is. Its sources are in ``web/``.
 Not here: what the page requests (app), how its files are served (instance.routes.static_page).

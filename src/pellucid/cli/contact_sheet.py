@@ -1,4 +1,4 @@
-"""Several slices as one image, each with its caption.
+"""Several slices as one image, each with a caption.
 
 Here: contact_sheet.
 Not here: which slices (the commands).

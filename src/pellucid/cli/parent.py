@@ -1,4 +1,4 @@
-"""A command that ends with the program that started it, however that ends.
+"""A command that stops when the program that started it ends, however that ends.
 
 Here: end_with.
 Not here: starting such a command (instance.reconstruction).

@@ -1,4 +1,4 @@
-"""Progress for another program, such as the agent whose task this is.
+"""Progress for another program, such as the agent that started this task.
 
 Here: ProgressFile, which keeps one small file up to date, and writes lines to the log as well; write_result and
 write_error, how the command ended; check_progress_file, whether a file may be replaced by one.

@@ -1,4 +1,4 @@
-"""Which existing files a command may replace without being asked.
+"""Which existing files a command may replace without --overwrite.
 
 Here: check_replacement, and recognising an earlier image, movie or scene by its content; saving images that are
 recognised by a mark.

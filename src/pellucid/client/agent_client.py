@@ -1,4 +1,4 @@
-"""Talking to this person's agent.
+"""Requests to the user's agent.
 
 Here: AgentClient: found, or started where none is there; what it is asked.
 Not here: the agent (agent), viewers that it starts (job_viewers).

@@ -1,4 +1,4 @@
-"""How arrays and files get to an instance and back.
+"""How arrays and files are sent to a viewer and back.
 
 Here: ArrayTransfers, which takes the fastest way: memory that changes hands on one machine (local_socket), or the
 transport, directly or through the web server that the pages come from.

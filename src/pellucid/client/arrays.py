@@ -1,4 +1,4 @@
-"""Arrays of any kind: NumPy, PyTorch, CuPy, a Volume, memory that is shared already.
+"""Arrays of any kind: NumPy, PyTorch, CuPy, a Volume, shared memory.
 
 Here: what an array is like, and one copy of it into memory that an instance can take over.
 Not here: carrying that memory there (lanes).

@@ -1,4 +1,4 @@
-"""The same without blocking: for programs that have an event loop.
+"""The asynchronous version, for programs that have an event loop.
 
 Here: AsyncViewer, AsyncStream and the twins of start and connect, each made from the blocking one, which runs on a
 thread meanwhile.

@@ -1,4 +1,4 @@
-"""Requests to an instance.
+"""HTTP requests to a viewer.
 
 Here: Connection: HTTP with a secret, answers as JSON or bytes, refusals as the errors that they are.
 Not here: arrays on the same machine (lanes), what the requests mean (viewer).

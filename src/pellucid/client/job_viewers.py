@@ -1,4 +1,4 @@
-"""Viewers that the agent starts: on their way, and when they are there.
+"""Viewers that the agent starts, before and after they are ready.
 
 Here: JobOptions, PendingViewer, JobViewer, AgentViewer, and asking the agent for one.
 Not here: viewers of this program's own (launch), talking to the agent (agent_client).

@@ -1,4 +1,4 @@
-"""What programs on the viewer's own machine do: memory changes hands over a Unix socket, and any file is opened.
+"""Access from the viewer's own machine: shared memory is passed over a Unix socket, and any file can be opened.
 
 Here: LocalSocketClient, the program's end of it.
 Not here: the viewer's end (instance.local_socket), arrays that are copied (transport).

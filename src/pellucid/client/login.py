@@ -1,4 +1,4 @@
-"""The site's Hub, for programs: who this person is there.
+"""The site's Hub, for programs: the user's login and agent there.
 
 Here: login and logout; the token, which only its owner can read; the agent behind the Hub, started where it is not.
 Not here: log-in in a browser (agent.hub), what the agent is asked (agent_client).

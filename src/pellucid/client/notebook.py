@@ -1,4 +1,4 @@
-"""A viewer as the value of a notebook's cell.
+"""A viewer as the output of a notebook cell.
 
 Here: what a notebook is given to show: the live widget, an image for where there is no front end, a line of text.
 Not here: the widget itself (widget).

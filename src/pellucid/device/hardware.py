@@ -1,4 +1,4 @@
-"""The devices of this machine: its CPU, and the CUDA cards that Warp can use.
+"""The devices of this machine: its CPU, and the CUDA GPUs that Warp can use.
 
 Here: Device, devices(), choose().
 Not here: what runs on them (kernel_launch, primitives).

@@ -1,4 +1,4 @@
-"""Running a kernel on a device: on all cores of the CPU, or on a CUDA card.
+"""Running a kernel on a device: on all cores of the CPU, or on a CUDA GPU.
 
 Here: launch(), prepare(), prepare_all(), synchronize().
 Not here: FFT, sort and scan (primitives), the kernels themselves.

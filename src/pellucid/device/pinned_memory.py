@@ -1,4 +1,4 @@
-"""From a CUDA device to the host through pinned memory, which the bus fills seven times faster than any other.
+"""From a CUDA device to the host through pinned memory, which is seven times faster than pageable memory.
 
 Here: to_host.
 Not here: the other way (whoever fills a device's memory), arrays that stay on the device (primitives).

@@ -1,4 +1,4 @@
-"""Whether a kernel compiles and runs: asked by ``pellucid doctor``.
+"""Whether a kernel compiles and runs: used by ``pellucid doctor``.
 
 Here: one small kernel and its check.
 Not here: launching in general (kernel_launch).

@@ -1,4 +1,4 @@
-"""Whether an output would replace, or lie in, what it is made from.
+"""Checks that an output does not replace, and is not inside, its own input.
 
 Here: check_output, which every command and function calls before anything is opened for writing.
 Not here: which files a volume comes from (formats.fingerprint), outputs that exist (partial_output).

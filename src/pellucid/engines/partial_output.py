@@ -1,4 +1,4 @@
-"""Outputs that are not complete yet, and giving them their name when they are.
+"""Outputs that are not complete yet, and giving them their final name.
 
 Here: PartialOutput: the place where an output grows, the key by which interrupted work recognises its own remains, the
 publishing, and the lock that keeps two runs apart.

@@ -1,4 +1,4 @@
-"""What an existing output holds that would be lost if it were replaced.
+"""What an existing output contains that would be lost if it were replaced.
 
 Here: refuse_loss: other files in a folder, other datasets in a file.
 Not here: whether the output may be replaced at all (partial_output), whether it is an input (output_check).

@@ -1,4 +1,4 @@
-"""What an engine runs: a Task, on many Blocks.
+"""The Task protocol: what an engine runs on many Blocks.
 
 Here: Task, what it needs, and what comes back.
 Not here: how and where it runs (engine and its implementations), particular tasks (conversion, tomo, ...).

@@ -1,4 +1,4 @@
-"""The driver of every job that makes a volume: stages, an output that grows, markers, resuming, publishing.
+"""The driver of every job that makes a volume: stages, partial output, markers, resuming, publishing.
 
 Here: VolumeJob, what the driver has to know of a job; open_job, which plans and publishes; OpenJob, which is run.
 Not here: the plans of particular jobs (conversion, tomo), one stage (stages), names of unfinished outputs

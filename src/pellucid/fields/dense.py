@@ -1,4 +1,4 @@
-"""A volume that lies whole in a device's memory.
+"""A volume that is whole in the memory of a device.
 
 Here: DenseField: its voxels there, and the value range of every cell.
 Not here: reading voxels in a kernel (sampling), volumes that do not fit (bricks).

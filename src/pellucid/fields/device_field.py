@@ -1,4 +1,4 @@
-"""What every field on a device has in common.
+"""What all fields on a device have in common.
 
 Here: DeviceField: what the renderer asks of a field, and the cells that a transfer function leaves visible.
 Not here: where the voxels are (dense, bricks).

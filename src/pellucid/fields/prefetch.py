@@ -1,4 +1,4 @@
-"""Fields that will be wanted next, loaded in the background.
+"""Loading the fields that are needed next in the background.
 
 Here: FieldPrefetcher, with a thread of its own.
 Not here: which are wanted and whether there is room (store), bricks of one field (reading).

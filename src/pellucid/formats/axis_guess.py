@@ -1,4 +1,4 @@
-"""Arrays that do not say what their axes are, and axes without a voxel.
+"""Arrays whose axes have no names, and axes of length 0.
 
 Here: the one guess for unnamed axes, and the one refusal of empty ones, for all formats.
 Not here: axes that a file names (each format reads its own names).

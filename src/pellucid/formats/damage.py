@@ -1,4 +1,4 @@
-"""Damaged files: what libraries raise on bytes that make no sense, and headers that no volume can have.
+"""Damaged files: what libraries raise for invalid bytes, and headers with impossible values.
 
 Here: naming_damage(), around everything that interprets a file; check_header() and known_spacing(), for
 every header that was read.

@@ -1,4 +1,4 @@
-"""What a format can hold, checked before anything is created.
+"""What a format can store, checked before anything is created.
 
 Here: FormatLimits, and the refusals of a Layout that does not fit into them.
 Not here: the limits themselves (each format states its own).

@@ -1,4 +1,4 @@
-"""Local files, opened only where they may be: regular files, inside the allowed folders where there are any.
+"""Opening local files: only regular files, and only inside the allowed folders if there are any.
 
 Here: allow_only(), which limits this process and its children to some folders; open_local(), with which every reader
 opens a file; check_allowed(), for files that a library opens itself; recorded_paths(), which lists them all.

@@ -1,4 +1,4 @@
-"""Names of volumes: ``path``, ``path:/dataset``, ``path:t=3,c=0``, ``s3://bucket/key``, and combinations.
+"""Locations of volumes: ``path``, ``path:/dataset``, ``path:t=3,c=0``, ``s3://bucket/key``, and combinations.
 
 Here: Location, parsed from and printed as one string, so that a task can name its input by it.
 Not here: what is at that place (registry).

@@ -1,4 +1,4 @@
-"""Where a volume lies in space and how it is turned there.
+"""The position and orientation of a volume in space.
 
 Here: Orientation; what is assumed of a file that states none; changes by cropping and by coarser levels.
 Not here: reading and writing it (the formats), what it means for images (volume.slice_planes, rendering.orientation).

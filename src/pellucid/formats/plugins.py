@@ -1,4 +1,4 @@
-"""Formats that other packages bring, through the entry point group ``pellucid.formats``.
+"""Formats from other packages, through the entry point group ``pellucid.formats``.
 
 Here: finding and loading them. A broken one is logged and skipped: it must not affect other files.
 Not here: our own formats and who is asked first (registry).

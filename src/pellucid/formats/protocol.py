@@ -1,4 +1,4 @@
-"""What every format can do: the Reader and Writer protocols, and the plain data they speak in.
+"""The Reader and Writer protocols of every format, and the data types that they use.
 
 Here: Level, Header, Layout; Reader, Writer and Format.
 Not here: choosing a format (registry), names of files (location), any bytes.

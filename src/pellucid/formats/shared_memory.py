@@ -1,4 +1,4 @@
-"""Arrays in memory that several processes share, handed on by descriptor.
+"""Arrays in memory that several processes share, passed on by descriptor.
 
 Here: SharedArray, made in one process and received in another over a Unix socket.
 Not here: who fills it (hdf5.parallel), arrays between machines (transport).

@@ -1,4 +1,4 @@
-"""What the operating system refuses when files are written, as errors that say what to do.
+"""Errors of the operating system when files are written, with a remedy.
 
 Here: system_error.
 Not here: the error classes (errors), files that are only read (sources).

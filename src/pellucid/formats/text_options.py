@@ -1,4 +1,4 @@
-"""Voxel types, byte orders, shapes and spacings as people spell them.
+"""Voxel types, byte orders, shapes and spacings as users write them.
 
 Here: parsing and printing those texts, from names of files and from options of a location.
 Not here: the formats' own spellings (each header has its own).

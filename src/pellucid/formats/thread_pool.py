@@ -1,4 +1,4 @@
-"""Doing many small pieces of work on several threads.
+"""Running many small pieces of work on several threads.
 
 Here: ThreadPool, which spreads a list over the caller's thread and some more.
 Not here: processes (process_pool), how many threads there should be (settings).

@@ -1,4 +1,4 @@
-"""The routes of an instance, put together.
+"""The web application of an instance, with all its routes.
 
 Here: the application, its beginning and end, the WebSocket.
 Not here: who may use it (auth), what each route requires (route_rules), the routes (routes), the port (server).

@@ -1,4 +1,4 @@
-"""A web server that many idle connections do not make unreachable.
+"""A web server that stays reachable when many idle connections are open.
 
 Here: HttpServer, which accepts connections; ConnectionMiddleware, which records whose they are.
 Not here: which of them may stay (transport.connections), the routes (app).

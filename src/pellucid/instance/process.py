@@ -1,4 +1,4 @@
-"""A viewer in a process of its own, for the program that started it.
+"""A viewer in a separate process, for the program that started it.
 
 Here: ViewerOptions, and main, which ``python -m pellucid.instance.process DESCRIPTOR`` runs.
 Not here: starting it (client), the viewer (server).

@@ -1,4 +1,4 @@
-"""The session: everything that one running viewer knows, and what happens to it.
+"""The session: the state of one running viewer, and the events that change it.
 
 Here: Session: who is there, the scene and its revisions; telling everybody.
 Not here: messages of a page (handlers), HTTP (routes), what the Worker reports (worker_events), each part's own work

@@ -1,4 +1,4 @@
-"""Which Pellucid this is.
+"""The version of Pellucid.
 
 Here: PRODUCT, its version as it was installed.
 Not here: the version of the messages (protocol.parts).

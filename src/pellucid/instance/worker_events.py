@@ -1,4 +1,4 @@
-"""What the Worker reports, and what a session makes of it.
+"""Events of the Worker, and how a session handles them.
 
 Here: WorkerEvents: ready, lost, compiling, frames, failures, progress; which shading a lost Worker is blamed on.
 Not here: from the Worker's threads to the event loop (worker_relay), replacing a lost Worker (workers.supervisor).

@@ -1,4 +1,4 @@
-"""How far a job is.
+"""The state of a job.
 
 Here: JobState, and the last lines of a log.
 Not here: finding out (local, slurm).

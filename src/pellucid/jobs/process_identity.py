@@ -1,4 +1,4 @@
-"""Which process is meant, when numbers are used again.
+"""Identifying a process although process IDs are reused.
 
 Here: birth, and ProcessId: a number, when it began, and the machine it runs on.
 Not here: starting one (local).

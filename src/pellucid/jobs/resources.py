@@ -1,4 +1,4 @@
-"""What a block of a task or a job needs.
+"""The resources that a block of a task or a job needs.
 
 Here: Resources.
 Not here: how much of it there is (engines.budget, jobs.site).

@@ -1,4 +1,4 @@
-"""Where jobs run.
+"""The Scheduler protocol: where jobs run.
 
 Here: the Scheduler protocol, and making one by name.
 Not here: each of them (local, slurm), their table (site).

@@ -1,4 +1,4 @@
-"""What the site has decided about jobs.
+"""The site's settings for jobs.
 
 Here: Site and NodeSpec, read from the site file; what a person may choose differently.
 Not here: what one person decided (settings), the script made from it (batch_script).

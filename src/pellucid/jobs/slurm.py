@@ -1,4 +1,4 @@
-"""Jobs on Slurm, submitted as the person who asks.
+"""Jobs on Slurm, submitted as the user who requests them.
 
 Here: SlurmScheduler.
 Not here: the batch script (batch_script), what squeue's lines mean (squeue).

@@ -1,4 +1,4 @@
-"""What squeue says, read.
+"""Reading the output of squeue.
 
 Here: SqueueRow, the columns that are asked for, and the state that each of Slurm's states stands for.
 Not here: asking (slurm).

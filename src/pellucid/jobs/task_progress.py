@@ -1,4 +1,4 @@
-"""How far a command is and how it ended, in a file that another program reads.
+"""The progress and result of a command, in a file that another program reads.
 
 Here: TaskProgress and TaskError, and reading the file.
 Not here: writing it (cli.progress_file).

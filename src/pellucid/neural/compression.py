@@ -1,4 +1,4 @@
-"""``pellucid compress``: a volume becomes a neural field of a given size, quality or error.
+"""``pellucid compress``: compress a volume into a neural field of a given size, quality or error.
 
 Here: CompressionOptions, compress, and the Report of what came of it.
 Not here: networks and training (models, training, cuda_training), bytes (pellucid.formats.neural_field).

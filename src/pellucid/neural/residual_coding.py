@@ -1,4 +1,4 @@
-"""What a field lacks of its volume, coded so that no voxel is off by more than a bound.
+"""Coding the difference between a field and its volume, so that no voxel is off by more than a bound.
 
 Here: code_residual.
 Not here: how a brick is coded (pellucid.formats.neural_field.residual), training (training).

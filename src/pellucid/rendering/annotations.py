@@ -1,4 +1,4 @@
-"""What is written on a finished image: a scale bar, and the directions of the axes.
+"""Annotations on a finished image: a scale bar, and the directions of the axes.
 
 Here: how long the bar is and where the axes point, from the camera alone; drawing both.
 Not here: what is in the image (renderer); captions of images side by side (side_by_side).

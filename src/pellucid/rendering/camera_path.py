@@ -1,4 +1,4 @@
-"""Ways of a camera through a movie: once around, or smoothly through key frames.
+"""Camera paths of a movie: once around, or smoothly through key frames.
 
 Here: KeyFrame and CameraPath, to and from JSON; the scene at any moment between them.
 Not here: drawing the scenes (renderer), writing the movie (movie).

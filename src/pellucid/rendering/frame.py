@@ -1,4 +1,4 @@
-"""Frame: an image of a Scene, with what it took.
+"""Frame: an image of a Scene, with its statistics.
 
 Here: Frame and saving it.
 Not here: making it (renderer).

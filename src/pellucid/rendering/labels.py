@@ -1,4 +1,4 @@
-"""Labels: whole numbers that name things, and the colour that each of them gets.
+"""Labels: whole numbers that name objects, and their colours.
 
 Here: Labels, its automatic colours, and baking them into the table that kernels read.
 Not here: voxels that hold labels (fields.labels), colours for values (transfer).

@@ -1,4 +1,4 @@
-"""Images one after the other, as a movie file or as numbered images in a folder.
+"""Writing images as a movie file, or as numbered images in a folder.
 
 Here: encoding (MP4, WebM, GIF), writing under the final name only what is complete, going on with a folder.
 Not here: drawing the images (renderer), where the camera goes (camera_path).

@@ -1,4 +1,4 @@
-"""Numbers that can be drawn with.
+"""Checks of numbers in scenes.
 
 Here: refusing those that mean nothing: NaN and infinite ones, directions without a length, shares beyond 0 to 1.
 Not here: what the numbers are of (scene, camera, transfer).

@@ -1,4 +1,4 @@
-"""Two scenes with one camera, beside each other: before and after.
+"""Two scenes with one camera, side by side.
 
 Here: giving one scene the look of another, drawing several, a divider and captions.
 Not here: drawing one (renderer), scale bars (annotations).

@@ -1,4 +1,4 @@
-"""Shadings that users write, compiled into the ray caster's inner loop at run time.
+"""Custom shadings, compiled into the inner loop of the ray caster at run time.
 
 Here: reading the declared parameters, compiling, and errors at the user's own line.
 Not here: who may bring code (instance), drawing with it (renderer).

@@ -1,4 +1,4 @@
-"""Which scenes can be drawn.
+"""Checks of scenes before they are drawn.
 
 Here: refusing a scene before anything is loaded for it.
 Not here: parts that are wrong by themselves (scene), memory (fields).

@@ -1,4 +1,4 @@
-"""Numbers that a reconstruction can work with.
+"""Checks of the numbers of a reconstruction.
 
 Here: check_number, which refuses NaN, infinity, text and numbers out of range, for every setting in the same words.
 Not here: what the numbers mean (recipe, phase, rings, assembly).

@@ -1,4 +1,4 @@
-"""What a reconstruction did, for people and for programs: every parameter, versions, warnings and times.
+"""The report of a reconstruction: every parameter, versions, warnings and times.
 
 Here: ReconstructionReport, AngleReport; writing them as JSON, and reading the warnings back.
 Not here: making it (pipeline).

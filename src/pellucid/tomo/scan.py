@@ -1,4 +1,4 @@
-"""A scan: projections of a turning sample, the frames that calibrate them, and the geometry.
+"""A scan: projections of a rotating sample, the frames that calibrate them, and the geometry.
 
 Here: Frames (lazy, read block by block) and Scan.
 Not here: files (scan_files), what is done with the frames (correction and the modules after it).

@@ -1,4 +1,4 @@
-"""Where connections come in: listening sockets, and the check of the token before anything else.
+"""Accepting connections: listening sockets, and checking the token first.
 
 Here: Acceptor.
 Not here: what a connection that was let in does (server), the proof itself (handshake).

@@ -1,4 +1,4 @@
-"""Where the other end is: an address, and the sockets that lead there.
+"""Addresses, and the sockets that connect to them.
 
 Here: Address as one string, connecting and listening over TCP, TLS and Unix sockets, how a silent peer is noticed.
 Not here: who may come in (handshake), what is said (messages).

@@ -1,4 +1,4 @@
-"""Accepting connections, also when no descriptor is left.
+"""Accepting connections, also when no file descriptor is free.
 
 Here: AsyncAcceptor, for servers on an event loop; LimitedLog, for what can happen thousands of times in a second.
 Not here: which connections may stay (connections), what is said on them (the servers).

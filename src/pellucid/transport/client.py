@@ -1,4 +1,4 @@
-"""The end that connects: it sends arrays to a listening end, and asks it for some.
+"""The connecting end: sends arrays to a listener, and retrieves them.
 
 Here: send, retrieve, allocate, stream, TransferOptions, the choice of a lane.
 Not here: the end that listens (server), one transfer (session).

@@ -1,4 +1,4 @@
-"""Which connections of a listener may stay when there are many.
+"""Which connections of a listener are closed when there are too many.
 
 Here: ConnectionRegistry, for servers of every kind; raise_descriptor_limit.
 Not here: accepting connections (acceptor, and the servers of viewers and agents), proving who it is (handshake).

@@ -1,4 +1,4 @@
-"""What becomes of arrays that arrive, and where those come from that are asked for.
+"""What happens to arrays that arrive, and where requested arrays come from.
 
 Here: Host, which a listener asks and tells; Mailbox, the simplest one; ReceiveLimits; ReceivedArray and OfferedArray.
 Not here: connections (server), memory and pieces (pieces).

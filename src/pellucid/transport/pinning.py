@@ -1,4 +1,4 @@
-"""TLS to a server that is known by its certificate's SHA-256, its pin.
+"""TLS to a server that is identified by the SHA-256 of its certificate, its pin.
 
 Here: the pin of a certificate, and whether a connection shows the pinned one.
 Not here: addresses with pins (address, client), certificates that authorities signed (the system's).

@@ -1,4 +1,4 @@
-"""The end that listens: it takes arrays that are sent to it, and hands out those that are asked for.
+"""The listening end: receives arrays, and sends those that are requested.
 
 Here: Listener, receive.
 Not here: who may come in (acceptor), what becomes of arrays (host), one transfer (session), the other end (client).

@@ -1,4 +1,4 @@
-"""Pages of shared memory: there before bytes come, mapped many at a time, and used again.
+"""Pages of shared memory: allocated in advance, mapped many at a time, and reused.
 
 Here: reserve, clear, map_pages, in_parallel, BufferPool, Mappings.
 Not here: shared memory itself (formats.shared_memory), what is written into it (pieces).

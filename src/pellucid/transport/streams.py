@@ -1,4 +1,4 @@
-"""A volume sent while it is being made: blocks or slices, in any order, as they are produced.
+"""Sending a volume while it is being made: blocks or slices, in any order.
 
 Here: StreamWriter, and the receiving side's choice between lanes.
 Not here: blocks on the wire (blocks), connecting (client).

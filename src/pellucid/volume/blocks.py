@@ -1,4 +1,4 @@
-"""Cutting a volume into blocks, and putting blocks together again.
+"""Splitting a volume into blocks, and joining blocks again.
 
 Here: Block, split, stitch.
 Not here: running something on many blocks (engines), choosing how large they are (engines.budget).

@@ -1,4 +1,4 @@
-"""Small results that are expensive to compute again, kept in the cache folder.
+"""Small results that are expensive to compute, stored in the cache folder.
 
 Here: storing and loading arrays under a volume's name and fingerprint.
 Not here: what is stored (statistics). Nothing is ever written beside the data, which may be read-only.

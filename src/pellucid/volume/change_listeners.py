@@ -1,4 +1,4 @@
-"""Announcements of changed voxels.
+"""Listeners for changes of voxels.
 
 Here: ChangeListeners, which a Volume calls with every box that changes.
 Not here: Volume (volume), who listens (fields).

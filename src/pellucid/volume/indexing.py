@@ -1,4 +1,4 @@
-"""Square brackets: from the index of ``volume[...]`` to a Box and the axes of the result.
+"""Indexing: from the index of ``volume[...]`` to a Box and the axes of the result.
 
 Here: box_of, axes_of.
 Not here: reading it (volume).

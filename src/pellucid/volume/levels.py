@@ -1,4 +1,4 @@
-"""Coarser levels: their shapes, and how voxels are put together to make them.
+"""Coarser levels: their shapes, and how voxels are reduced.
 
 Here: plan_levels, reduce_voxels.
 Not here: going through a whole volume block by block (conversion).

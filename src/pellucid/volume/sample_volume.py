@@ -1,4 +1,4 @@
-"""A volume to try things on when no scan is at hand.
+"""A sample volume to try things with.
 
 Here: one analytic sample with the features real scans have: air, two materials, thin walls, grains, noise.
 Not here: simulated projections (tomo).

@@ -1,4 +1,4 @@
-"""Slices as images: which axis runs down, which to the right, and cutting one.
+"""Slices as images: which axis runs down and which to the right, and reading one.
 
 Here: SlicePlane; cutting a slice with square pixels, which the command line and the page both show.
 Not here: colours (slice_sheet, workers.reading), slices inside a 3D view (rendering).

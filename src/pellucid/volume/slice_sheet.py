@@ -1,4 +1,4 @@
-"""A first look: the three middle slices as one grey image.
+"""The three middle slices as one grey image.
 
 Here: the grey window and grey levels of any slice, laying slices out side by side at one scale.
 Not here: cutting them (slice_planes), lit images of the whole volume (render), PNG files (cli).

@@ -1,4 +1,4 @@
-"""Several volumes one behind the other along z, read as one.
+"""Several volumes stacked along z, read as one.
 
 Here: stack().
 Not here: volumes over time or channel (series).

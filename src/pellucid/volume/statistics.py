@@ -1,4 +1,4 @@
-"""Counting voxels: the range of every brick, and the histogram, in one pass each with bounded memory.
+"""Statistics of voxels: the range of every brick and the histogram, in one pass each with bounded memory.
 
 Here: BrickRanges, Histogram, Percentiles, NonFiniteCounts, and VolumeStatistics, which computes each once
 and remembers it.

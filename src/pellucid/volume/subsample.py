@@ -1,4 +1,4 @@
-"""A large array, thinned out: enough of it to choose an image by, in no time.
+"""Subsampling a large array quickly, to choose the settings of an image.
 
 Here: thinned.
 Not here: levels of detail, which average (levels), exact statistics (statistics).

@@ -1,4 +1,4 @@
-"""Volume: scalars on a regular grid, read when they are asked for.
+"""Volume: scalars on a regular grid, read when they are needed.
 
 Here: Volume, and opening one by its name or from an array.
 Not here: bytes (formats), several volumes over time or channel (series), counting voxels (statistics).

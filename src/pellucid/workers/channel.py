@@ -1,4 +1,4 @@
-"""The line between a supervisor and a Worker: JSON messages over a Unix socket, each with at most one descriptor.
+"""The connection between a supervisor and a Worker: JSON messages over a Unix socket, with descriptors.
 
 Here: MessageChannel, which sends and receives whole messages.
 Not here: what they say (commands), arrays behind the descriptors (formats.shared_memory).

@@ -1,4 +1,4 @@
-"""The folders that a Worker reads files in.
+"""The folders in which a Worker may read files.
 
 Here: AllowFolders, the command; FolderLimit, which sends it to every process that takes over.
 Not here: keeping to it (formats.local_files), which folders those are (instance.files).

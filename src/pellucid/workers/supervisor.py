@@ -1,4 +1,4 @@
-"""A Worker that is always there: when its process is lost, another takes over.
+"""A supervised Worker: when its process is lost, another one replaces it.
 
 Here: SupervisedWorker, which remembers arrays and shadings and gives them to the next process.
 Not here: one process (process), what to draw after a loss (instance).

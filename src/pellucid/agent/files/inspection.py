@@ -1,4 +1,4 @@
-"""What is in a file, found out by a child that ends at once: the agent itself loads no reader and stays small.
+"""Inspecting a file in a short-lived child process: the agent itself loads no reader and stays small.
 
 Here: Inspector.
 Not here: finding it out (``pellucid info``), what follows for GPUs and memory (estimate).

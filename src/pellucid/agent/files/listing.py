@@ -1,4 +1,4 @@
-"""The files of the person whom the agent serves, as its page shows them.
+"""The files of the agent's user, as its page shows them.
 
 Here: UserFiles: listing a folder, what may be fetched and written; a folder packed while it is fetched.
 Not here: routes (routes), what is in a file (inspection), checking a path (instance.files).

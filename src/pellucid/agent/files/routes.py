@@ -1,4 +1,4 @@
-"""What the agent's page asks about files: listing, looking into, fetching, sending.
+"""The agent's routes for files: list, inspect, download, upload.
 
 Here: the routes.
 Not here: what may be seen (files), what is in a file (inspection).

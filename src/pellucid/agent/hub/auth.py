@@ -1,4 +1,4 @@
-"""Who may come in from the Hub: a token of the Hub's, in a header or a cookie.
+"""Authentication through the Hub: a token of the Hub, in a header or a cookie.
 
 Here: HubAuthMiddleware, before every page of the agent's own; ViewerAuth, before every viewer.
 Not here: whose token it is (users), getting one (login), addresses that do not come from the Hub (instance.auth).

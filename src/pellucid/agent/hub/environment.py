@@ -1,4 +1,4 @@
-"""What the Hub tells an agent that it starts.
+"""The settings that the Hub passes to an agent that it starts.
 
 Here: HubEnvironment, read from the environment.
 Not here: asking the Hub (users), letting people in (auth, login).

@@ -1,4 +1,4 @@
-"""The two processes of a Hub: the proxy, through which everything goes, and the Hub itself.
+"""The two processes of a Hub: the proxy, which all traffic passes through, and the Hub itself.
 
 Here: their commands, running one in the place of this process, and a proxy that outlives it.
 Not here: the settings of JupyterHub (jupyterhub_settings), the site's settings (site_config).

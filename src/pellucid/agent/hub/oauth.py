@@ -1,4 +1,4 @@
-"""A browser's way in: to the Hub and back.
+"""Login of a browser: to the Hub and back.
 
 Here: OAuthLogin: OAuth 2 with PKCE (RFC 7636), where the Hub is who decides.
 Not here: what a token allows (users), cookies and answers (auth).

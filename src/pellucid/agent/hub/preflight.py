@@ -1,4 +1,4 @@
-"""Whether a Hub could run here.
+"""Checks whether a Hub can run here.
 
 Here: faults, each with what to do; making what is lacking and can be made.
 Not here: running it (launch), what one machine can do (cli.doctor).

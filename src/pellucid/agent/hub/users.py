@@ -1,4 +1,4 @@
-"""Whose token it is: the Hub is asked, and believed.
+"""The user of a token, as the Hub states it.
 
 Here: HubUsers, who may come in; requests to the Hub.
 Not here: where tokens come from (auth, login).

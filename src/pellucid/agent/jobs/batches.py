@@ -1,4 +1,4 @@
-"""The same for many files.
+"""Batches: one task for each of many files.
 
 Here: BatchRequest, and the tasks that it comes to; starting and ending them together.
 Not here: each of them (supervisor).

@@ -1,4 +1,4 @@
-"""A certificate for one viewer, made when it starts.
+"""A certificate for one viewer, created when it starts.
 
 Here: make_certificate.
 Not here: listening with it (instance), believing no other (proxy).

@@ -1,4 +1,4 @@
-"""What a job needs from the surroundings of the agent.
+"""The environment variables that a job needs from the agent.
 
 Here: job_environment: the variables that a job is started with, none of them secret.
 Not here: starting it (jobs).

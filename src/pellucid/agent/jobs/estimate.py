@@ -1,4 +1,4 @@
-"""How many GPUs and how much memory a volume takes.
+"""Estimates of the GPUs and the memory that a volume needs.
 
 Here: estimate, from shape and type, and the refusal of what no node has.
 Not here: what the site's nodes have (jobs.site), enforcing it (instance).

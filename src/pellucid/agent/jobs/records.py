@@ -1,4 +1,4 @@
-"""What the agent knows of each instance and task: one small file in a folder of its own.
+"""The agent's records of viewers and tasks: one small file for each, in its own folder.
 
 Here: JobRecord, and RecordStore, which reads and writes them; ViewerAddress, which a viewer writes beside its record.
 Not here: what follows from them (supervisor), who may write them (lease).

@@ -1,4 +1,4 @@
-"""What a person asks the agent for.
+"""Requests to the agent for viewers and tasks.
 
 Here: ViewerRequest and TaskRequest, and the resources that they come to; what the process of a viewer is told of them.
 Not here: starting it (supervisor), how it arrives (app), what the site allows (jobs.site).

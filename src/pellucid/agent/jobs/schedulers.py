@@ -1,4 +1,4 @@
-"""The schedulers that are in use, and how they answer.
+"""The schedulers in use, and how they respond.
 
 Here: Schedulers: made when one is needed, asked as often as is due; SchedulerStatus, what is known of their answers.
 Not here: each of them (jobs), what follows from an answer (supervisor).

@@ -1,4 +1,4 @@
-"""Everything that one person has running, kept.
+"""All viewers and tasks of one user: started, watched, stopped.
 
 Here: JobSupervisor: starts, watches and ends instances and tasks, and never loses one.
 Not here: files (records), schedulers (jobs), who asks (app).

@@ -1,4 +1,4 @@
-"""Tasks that a viewer asks its agent for, through files: the two may be on different machines.
+"""Tasks that a viewer requests from its agent, through files: the two may be on different machines.
 
 Here: ViewerTasks, the viewer's side; take_requests, the agent's side.
 Not here: starting and watching tasks (supervisor).

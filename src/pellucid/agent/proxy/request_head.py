@@ -1,4 +1,4 @@
-"""The head of an HTTP request, as far as a door has to know it.
+"""The head of an HTTP request, as far as the proxy needs it.
 
 Here: RequestHead: where it leads, and what is passed on; short answers.
 Not here: moving bytes (proxy).

@@ -1,4 +1,4 @@
-"""One port for everything: each connection is led to the agent's own pages, or to a viewer on whatever machine.
+"""One port for everything: each connection goes to the agent's own pages, or to a viewer on any machine.
 
 Here: ReverseProxy, which listens; after the head of a request it only moves bytes.
 Not here: heads (request_head), authentication (the upstream server asks for its token).

@@ -1,4 +1,4 @@
-"""Objects of S3: where they are, and writing a file as one.
+"""S3 objects: their addresses, and uploading a file as one.
 
 Here: S3Store, from the variables and files that other programs of S3 read too; sending a file.
 Not here: signatures (signing), what is shared (share).

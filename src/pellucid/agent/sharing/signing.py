@@ -1,4 +1,4 @@
-"""Addresses of S3 that carry their own permission, for a while.
+"""Presigned S3 addresses, which are valid for a limited time.
 
 Here: S3Credentials, and signed: an address with a signature (version 4), as anybody can open it until it expires.
 Not here: where keys come from, and what is sent (s3).

@@ -1,4 +1,4 @@
-"""``pellucid compress``: a volume becomes a neural field.
+"""``pellucid compress``: compress a volume into a neural field.
 
 Here: the command's arguments, and what it prints.
 Not here: compressing (pellucid.neural.compression).

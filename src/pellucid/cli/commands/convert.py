@@ -1,4 +1,4 @@
-"""``pellucid convert``: any volume in, any volume out.
+"""``pellucid convert``: convert a volume to another format.
 
 Here: the command's arguments.
 Not here: converting (convert).

@@ -1,4 +1,4 @@
-"""``pellucid decompress``: the voxels of a neural field, or of a part of it, in any format.
+"""``pellucid decompress``: write the voxels of a neural field, or of a part of it, in any format.
 
 Here: the command's arguments; it is convert for files that are neural fields.
 Not here: converting (convert), nor making neural fields.

@@ -1,4 +1,4 @@
-"""``pellucid demo``: the main job from end to end, on a scan that it simulates itself.
+"""``pellucid demo``: simulate a scan, reconstruct it and show it.
 
 Here: the steps, in the words a person would use, and the look of the result.
 Not here: the steps' work.

@@ -1,4 +1,4 @@
-"""``pellucid doctor``: what this machine can do, what is missing, and how to get it.
+"""``pellucid doctor``: check what this machine supports, what is missing, and how to install it.
 
 Here: the checks, and printing what they find.
 Not here: devices and kernels themselves (device), settings (settings).

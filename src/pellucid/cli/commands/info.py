@@ -1,4 +1,4 @@
-"""``pellucid info``: what a volume or a scan is.
+"""``pellucid info``: describe a volume or a scan.
 
 Here: gathering the facts and printing them as text or JSON.
 Not here: finding them (volume, tomo).

@@ -1,4 +1,4 @@
-"""``pellucid login`` and ``logout``: the site's Hub, for this person's programs.
+"""``pellucid login`` and ``logout``: use the site's Hub from programs.
 
 Here: these commands' arguments.
 Not here: what they do (client.login), the Hub (hub).

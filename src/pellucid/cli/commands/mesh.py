@@ -1,4 +1,4 @@
-"""``pellucid mesh``: an isosurface of a volume, as a mesh file.
+"""``pellucid mesh``: save an isosurface of a volume as a mesh file.
 
 Here: the command.
 Not here: marching cubes (rendering.isosurfaces), the formats (rendering.mesh_files).

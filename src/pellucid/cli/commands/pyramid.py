@@ -1,4 +1,4 @@
-"""``pellucid pyramid``: a volume with all its coarser levels.
+"""``pellucid pyramid``: write a volume with all its coarser levels.
 
 Here: the command's arguments; it is convert with other defaults.
 Not here: making levels (convert).

@@ -1,4 +1,4 @@
-"""``pellucid transport``: which ways lead from one machine to another, and how fast they are.
+"""``pellucid transport``: test the connections between two machines and their speed.
 
 Here: the command's two parts, listen and check, and the file that holds the token.
 Not here: the lanes (transport).

@@ -1,4 +1,4 @@
-"""``pellucid view``: a volume in the browser.
+"""``pellucid view``: show a volume in the browser.
 
 Here: the command's arguments, its links.
 Not here: the viewer (instance), opening the browser (browser).

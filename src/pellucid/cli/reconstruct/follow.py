@@ -1,4 +1,4 @@
-"""Carrying out ``pellucid reconstruct --follow``: three slices of a scan that is still being written, in a viewer.
+"""``pellucid reconstruct --follow``: three slices of a scan that is still being written, in a viewer.
 
 Here: the slices as planes of a streamed volume, and as an image beside the output.
 Not here: making them (tomo.live), arguments (reconstruct).

@@ -1,4 +1,4 @@
-"""Slices in a viewer while they are made.
+"""Slices in a viewer as they are made.
 
 Here: stream_to_viewer: a viewer that runs or is started, and a stream into it.
 Not here: making slices (tomo), streams (transport), viewers (client).

@@ -1,4 +1,4 @@
-"""Carrying out ``pellucid reconstruct``: the volume, or an image of some slices.
+"""Running ``pellucid reconstruct``: the volume, or an image of some slices.
 
 Here: arguments to a recipe, previews, the image of several centers.
 Not here: reconstructing (tomo).

@@ -1,4 +1,4 @@
-"""A fixed number of bricks in a device's memory, and which they are.
+"""A fixed number of bricks in the memory of a device, and which ones they are.
 
 Here: BrickPool: slots, the page table, who has to go when there is no room.
 Not here: which bricks are wanted (bricks), where they come from (pyramid, reading).

@@ -1,4 +1,4 @@
-"""Bricks on their way to a CUDA device, in pinned memory.
+"""Copying bricks to a CUDA device through pinned memory.
 
 Here: BrickStaging: while one room's bricks are on their way, the next room is filled.
 Not here: where they go (pool, textures), whole volumes (upload).

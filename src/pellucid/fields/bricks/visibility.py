@@ -1,4 +1,4 @@
-"""What the rays of an image saw of a volume.
+"""Which parts of a volume the rays of an image saw.
 
 Here: VisibleBricks, sorted on first use.
 Not here: counting what rays see (sampling), reading what was seen too coarsely (bricks).

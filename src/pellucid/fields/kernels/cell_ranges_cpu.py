@@ -1,4 +1,4 @@
-"""The value range of every cell of a volume in a CPU's memory, at the pace of that memory.
+"""The value range of every cell of a volume in host memory, as fast as that memory.
 
 Here: one kernel, which goes along whole rows of voxels so that the compiler can take many at once.
 Not here: the same on CUDA, cell by cell (sampling), volumes that are not in memory (cell_ranges).

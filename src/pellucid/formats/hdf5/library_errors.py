@@ -1,4 +1,4 @@
-"""The HDF5 library's errors in our words.
+"""Errors of the HDF5 library as errors of Pellucid.
 
 Here: is_being_written, explained, reason.
 Not here: opening files (opening), reading from them (read).

@@ -1,4 +1,4 @@
-"""What an HDF5 dataset says of itself.
+"""The metadata of an HDF5 dataset.
 
 Here: which axis is which, spacing and unit, packed values, the coarser levels, the filters.
 Not here: finding the dataset (lookup), its voxels (chunks, arrays).

@@ -1,4 +1,4 @@
-"""Voxels of an HDF5 dataset that lie elsewhere: virtual datasets and external storage.
+"""Voxels of an HDF5 dataset that are stored elsewhere: virtual datasets and external storage.
 
 Here: require_references, which checks every file that reading a dataset would touch; follow_references, which does so
 for all that a file holds; external_files.

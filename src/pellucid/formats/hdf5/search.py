@@ -1,4 +1,4 @@
-"""Where a file is that an HDF5 file names.
+"""Finding a file that an HDF5 file refers to.
 
 Here: the places that the HDF5 library looks in, in its order.
 Not here: what names it (links, references), whether it may be read (local_files).

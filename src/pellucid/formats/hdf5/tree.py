@@ -1,4 +1,4 @@
-"""What an HDF5 file holds besides volumes: names, classes, small arrays, attributes.
+"""The other contents of an HDF5 file: names, classes, small arrays, attributes.
 
 Here: Hdf5Tree.
 Not here: volumes (format), what the names mean (the layer that asks).

@@ -1,4 +1,4 @@
-"""Parameters as few bytes: rounded to steps, and entropy-coded by what their neighbours lead to expect.
+"""Compressing parameters: rounded to steps, and entropy-coded with a prediction from their neighbours.
 
 Here: coded_arrays and decoded_arrays, which visit the nodes of a grid from coarse to fine.
 Not here: probabilities of symbols (symbol_coder), where bytes lie (container), nor the choice of steps.

@@ -1,4 +1,4 @@
-"""Bricks of voxels that were decoded, kept for whoever reads them next.
+"""A cache of decoded bricks of voxels, shared by all readers.
 
 Here: DecodedBricks, which decodes boxes brick by brick and keeps as much as it may.
 Not here: the values themselves (neural_volume, residual).

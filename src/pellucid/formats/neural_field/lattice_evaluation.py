@@ -1,4 +1,4 @@
-"""Values of a neural field on lattices of voxels, at the pace of the machine.
+"""Fast evaluation of a neural field on lattices of voxels.
 
 Here: lattice_values: small lattices in NumPy, larger ones with a kernel that encodes and BLAS that decodes.
 Not here: the definition that both are tested against (evaluation), boxes of voxels and levels (neural_volume).

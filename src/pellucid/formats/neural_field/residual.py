@@ -1,4 +1,4 @@
-"""What a neural field lacks of its volume: coded so that every voxel is within a bound.
+"""The difference between a neural field and its volume, coded so that every voxel is within a bound.
 
 Here: coding and reading residuals brick by brick, each by itself.
 Not here: the field's own values (neural_volume), nor the choice of bounds.

@@ -1,4 +1,4 @@
-"""Who may come in: before every route, HTTP and WebSocket alike.
+"""Authentication, before every route, for HTTP and WebSocket.
 
 Here: TokenMiddleware, which reads the secret of a request and says what it allows; the headers of every answer.
 Not here: the secrets (sessions), what the routes do (routes), the proof on a page's WebSocket (connection).

@@ -1,4 +1,4 @@
-"""What a link lets its holder do: view, control or own.
+"""The capabilities of a link: view, control or own.
 
 Here: the order of the three, and the refusal.
 Not here: the secrets that stand for them (sessions), which message or route needs what (protocol, routes).

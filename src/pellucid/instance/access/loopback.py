@@ -1,4 +1,4 @@
-"""Addresses of pages on this machine, each with a host name of its own.
+"""Addresses of pages on this machine, each with its own host name.
 
 Here: new_host_name, and the sockets that viewers and agents listen at.
 Not here: what is served there (server, agent), where such a name leads (transport.address).

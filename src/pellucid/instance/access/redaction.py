@@ -1,4 +1,4 @@
-"""Texts for those who may not see where files are.
+"""Texts without file paths, for guests.
 
 Here: without_paths; redacted, an error for those with a given capability; refuse, which tells a client of one.
 Not here: scenes without paths (edits).

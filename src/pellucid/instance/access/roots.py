@@ -1,4 +1,4 @@
-"""Files that an instance may open: those inside its roots, and no others.
+"""The files that an instance may open: only those inside its roots.
 
 Here: Roots: checking a name, listing a folder, searching below it.
 Not here: what is inside a file (workers).

@@ -1,4 +1,4 @@
-"""Who may use a viewer or an agent: codes that work once, share links, sessions of pages, tickets for downloads.
+"""Access to a viewer or an agent: codes that work once, share links, sessions of pages, tickets for downloads.
 
 Here: Access, which issues and checks them; make_code, for every program that holds the owner's token.
 Not here: reading them from requests (auth), the routes that hand them out (routes.sharing), what each capability

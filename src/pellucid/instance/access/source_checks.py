@@ -1,4 +1,4 @@
-"""Who may make a scene name what.
+"""Which clients may name which sources in a scene.
 
 Here: check_sources: only the owner brings something new, and only what may be opened; check_change, for patches;
 check_kinds: a layer's source is what the layer shows.

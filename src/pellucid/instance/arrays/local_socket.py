@@ -1,4 +1,4 @@
-"""What programs on this machine do without HTTP: the memory of an array itself is handed over, either way.
+"""Arrays from and to programs on this machine, without HTTP: shared memory is passed over a Unix socket.
 
 Here: LocalSocketServer, a Unix socket that takes and gives descriptors of memory, and opens files.
 Not here: the same over HTTP (routes.sources), other machines (transport).

@@ -1,4 +1,4 @@
-"""Arrays that programs send, from this machine and others, and voxels that they ask for.
+"""Arrays that programs send, from any machine, and voxels that they retrieve.
 
 Here: ArrayReceiver: what is taken through the transport, and what becomes of it.
 Not here: the wire (transport), a volume that is shown while it fills (live_volume), what pages see of it (transfers),

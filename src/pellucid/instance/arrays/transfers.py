@@ -1,4 +1,4 @@
-"""What is on its way to this viewer, as pages see it.
+"""The progress of array transfers to this viewer, for its pages.
 
 Here: TransferMonitor: how far each transfer is, stopping one, and what is said of one that broke off.
 Not here: the transfers (transport), what becomes of them (receiver).

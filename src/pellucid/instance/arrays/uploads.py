@@ -1,4 +1,4 @@
-"""ArrayUploads that programs hand over, in memory that the instance owns.
+"""Arrays that programs upload, in memory that the instance owns.
 
 Here: ArrayUploads: announced, filled piece by piece over HTTP, or taken over whole by descriptor; what can be none.
 Not here: the Unix socket (local_socket), the transport (receiver), what is drawn of them (workers).

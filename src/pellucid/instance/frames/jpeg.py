@@ -1,4 +1,4 @@
-"""One JPEG, made by several threads.
+"""JPEG encoding with several threads.
 
 Here: JpegEncoder; strips of an image that are encoded side by side and joined.
 Not here: other codecs (encoders), when which is wanted (sender).

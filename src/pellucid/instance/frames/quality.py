@@ -1,4 +1,4 @@
-"""How good images may be while something moves, by what the wire takes.
+"""The quality of images while something moves, adapted to the connection.
 
 Here: AdaptiveQuality, from the times of acknowledged frames.
 Not here: what the device can draw in its time (workers.drawing).

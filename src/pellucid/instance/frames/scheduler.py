@@ -1,4 +1,4 @@
-"""What is drawn when: rough images while something moves, the exact one at rest.
+"""What is rendered when: rough images while something moves, the exact one at rest.
 
 Here: FrameScheduler: the latest request, the frame in progress, the exact image when nothing moves.
 Not here: drawing (workers), encoding and sending (sender), the scene (history).

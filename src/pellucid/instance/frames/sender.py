@@ -1,4 +1,4 @@
-"""From drawn images to encoded frames at every client.
+"""From rendered images to encoded frames at every client.
 
 Here: FrameSender: encoding beside the next drawing, once for everybody who takes the same encoding; the newest wins.
 Not here: what is drawn and when (scheduler), codecs (encoders), the wire (connection).

@@ -1,4 +1,4 @@
-"""Folders for temporary files, which are gone when this process is, however it ends.
+"""Folders for temporary files, which are removed when this process ends, however it ends.
 
 Here: scratch_folder, for files; socket_folder, for Unix sockets; short_parent, where the latter are.
 Not here: what is in the folders (tasks, local_socket).

@@ -1,4 +1,4 @@
-"""Being asked to end, from outside.
+"""Stopping on signals.
 
 Here: signals, by which a process still clears away what it leaves behind.
 Not here: what that is (server), other reasons to end (idle).

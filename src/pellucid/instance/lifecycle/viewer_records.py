@@ -1,4 +1,4 @@
-"""Which viewers run here: one small file each, which only its owner can read.
+"""Records of the running viewers: one small file each, which only its owner can read.
 
 Here: ViewerRecord, writing it, listing those of viewers that are alive.
 Not here: attaching to one (client), viewers on other machines (agent).

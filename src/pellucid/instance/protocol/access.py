@@ -1,4 +1,4 @@
-"""What travels in HTTP bodies when a page or a program asks for access.
+"""HTTP bodies for sessions, codes, tickets and share links.
 
 Here: sessions of pages, proofs, codes, tickets, share links.
 Not here: the secrets themselves (sessions), other bodies (http_bodies).

@@ -1,4 +1,4 @@
-"""What a page says to an instance over the WebSocket.
+"""Messages from a page to an instance over the WebSocket.
 
 Here: every message in that direction. Each is one JSON text with a ``type``.
 Not here: the answers (server_messages), requests over HTTP (http_bodies).

@@ -1,4 +1,4 @@
-"""What travels in the bodies of HTTP requests and answers.
+"""Bodies of HTTP requests and replies.
 
 Here: bodies of requests, bodies of answers.
 Not here: the routes (instance/routes), the WebSocket (client_messages, server_messages).
@@ -188,7 +188,7 @@ class LoadRequest:
 
 @dataclass(frozen=True)
 class Loaded:
-    """warning, do: what may be wrong with what is shown now, and what to do; "" where nothing is."""
+    """warning, remedy: what may be wrong with what is shown now, and what to do; "" if nothing is."""
 
     revision: int
     warning: str = ""

@@ -1,4 +1,4 @@
-"""What travels about scans and their reconstruction.
+"""Bodies and messages for scans and their reconstruction.
 
 Here: bodies of requests and answers, and the header of a trial's image.
 Not here: the routes (instance/routes), other bodies (http_bodies).

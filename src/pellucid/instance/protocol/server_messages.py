@@ -1,4 +1,4 @@
-"""What an instance says to a page over the WebSocket.
+"""Messages from an instance to a page over the WebSocket.
 
 Here: every message in that direction, and the headers of images.
 Not here: what pages say (client_messages), answers over HTTP (http_bodies), text and bytes (wire).

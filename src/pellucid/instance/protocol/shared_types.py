@@ -1,4 +1,4 @@
-"""What several messages are made of.
+"""Types that several messages share.
 
 Here: limits, names, and the pieces that messages in both directions share.
 Not here: the messages (client_messages, server_messages), HTTP bodies (http_bodies), text and bytes (wire).

@@ -1,4 +1,4 @@
-"""What people have set up for the reconstruction of scans, so that it outlives the page that they did it on.
+"""Drafts of reconstructions, which outlive the page on which they were made.
 
 Here: DraftStore: the draft of every scan, which one is open, and the run of each.
 Not here: what is done with it (previews, reconstruction).

@@ -1,4 +1,4 @@
-"""Settings of a reconstruction, tried on the Worker's device.
+"""Previews of reconstruction settings, made on the Worker's device.
 
 Here: PreviewRequests: the previews that clients wait for, the latest for each view; facts of a scan.
 Not here: making them (workers.previews), making the volume (reconstruction).

@@ -1,4 +1,4 @@
-"""Making the volume of a scan while people look: a command with a recipe file, as a task.
+"""Reconstructing the volume of a scan in the background: a command with a recipe file, as a task.
 
 Here: start; the command in a process of the viewer: its progress, its log, its end.
 Not here: what it does (tomo, by way of the command line), trying settings before (previews), the same through the agent

@@ -1,4 +1,4 @@
-"""The HTTP interface for people to read.
+"""A page that describes the HTTP interface.
 
 Here: one page made from the OpenAPI document, with nothing from elsewhere.
 Not here: the document (FastAPI makes it), the WebSocket's messages (docs/reference/protocol.md).

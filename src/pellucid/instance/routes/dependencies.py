@@ -1,4 +1,4 @@
-"""What every route shares: the session, the capability of a request, and how it refuses.
+"""What all routes share: the session, the capability of a request, and errors.
 
 Here: the session of a request, what it may do and how it came, refusals as answers.
 Not here: secrets (auth, sessions), what a route requires (route_rules), the routes.

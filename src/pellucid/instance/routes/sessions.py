@@ -1,4 +1,4 @@
-"""Access over HTTP, for a viewer and for an agent alike.
+"""Access over HTTP, for viewers and agents.
 
 Here: sessions of pages, the server's proof, codes, tickets.
 Not here: how they are checked (sessions), share links (sharing).

@@ -1,4 +1,4 @@
-"""Links to give away, over HTTP.
+"""Share links over HTTP.
 
 Here: share links, short links of saved states.
 Not here: the secrets in them (sessions), saving states (saved_states, tasks).

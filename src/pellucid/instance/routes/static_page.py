@@ -1,4 +1,4 @@
-"""A page itself: the viewer's, or the agent's.
+"""The files of a page: the viewer's, or the agent's.
 
 Here: the built page's files, in which nothing is secret, or how to get them where they are missing.
 Not here: anything that the page requests later.

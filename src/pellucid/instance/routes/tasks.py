@@ -1,4 +1,4 @@
-"""Code, exports and states over HTTP.
+"""Shadings, exports, movies and saved states over HTTP.
 
 Here: shadings, exports, movies, tasks, saved states, the end.
 Not here: what they do (loading, exports, saved_states), links to them (sharing).

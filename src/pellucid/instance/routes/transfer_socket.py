@@ -1,4 +1,4 @@
-"""Arrays through the viewer's own web address, where no direct connection leads to it.
+"""Arrays through the viewer's own web address, if no direct connection is possible.
 
 Here: the WebSocket that hands its bytes to the listener for arrays.
 Not here: the conversation on it (transport), direct connections (server).

@@ -1,4 +1,4 @@
-"""What is in the scene, described: facts, histograms, and where a new thing goes.
+"""Descriptions of the layers of a scene: facts, histograms, and the first view of a new layer.
 
 Here: Catalogue, by source; and placing what was described into a scene.
 Not here: finding the facts out (workers), files and folders (files).

@@ -1,4 +1,4 @@
-"""The Scene over time: its revision, undo and redo, and the scene beside it.
+"""The Scene over time: its revision, undo and redo, and the compared scene.
 
 Here: History, which every change goes through.
 Not here: what a change does to a scene (edits), telling anybody (session).

@@ -1,4 +1,4 @@
-"""Bringing files, arrays and saved states into the scene.
+"""Loading files, arrays and saved states into the scene.
 
 Here: load, show_array, retrieve, restore, save; taking a scene, and letting go of arrays that nothing shows.
 Not here: reading (workers), names that may be opened (files).

@@ -1,4 +1,4 @@
-"""The users' shadings of an instance: compiled, waiting for consent, or found to be bad.
+"""The custom shadings of an instance: compiled, waiting for approval, or faulty.
 
 Here: Shadings: which are there, what is drawn instead of one that is not, whom to blame for a lost Worker.
 Not here: compiling (workers), asking the owner (session).

@@ -1,4 +1,4 @@
-"""Work that goes on while people look: loading, exports, movies.
+"""Background tasks: loading, exports, movies.
 
 Here: TaskRegistry: who asked for each, how far it is, what came of it, stopping one.
 Not here: the work itself (exports).

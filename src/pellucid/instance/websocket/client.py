@@ -1,4 +1,4 @@
-"""One client of an instance: what it can show, and what it still has to acknowledge.
+"""One client of an instance: the encodings that it supports, and the frames that it has to acknowledge.
 
 Here: ConnectedClient and its Outbox; Requester, who asks.
 Not here: the WebSocket (connection), who has the controls (controls).

@@ -1,4 +1,4 @@
-"""Who watches, and who has the controls.
+"""The connected clients, and which of them has the controls.
 
 Here: Controls: joining, leaving, asking, giving.
 Not here: what the controls control (session).

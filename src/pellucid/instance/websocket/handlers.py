@@ -1,4 +1,4 @@
-"""What an instance does with a page's messages.
+"""Handlers for the messages of a page.
 
 Here: handle_message: which client may send what, and what it does.
 Not here: the WebSocket (connection), the parts that do it (session and its parts).

@@ -1,4 +1,4 @@
-"""How a scan stands in an image: which of its axes points up, and the sides it can be seen from.
+"""The orientation of a volume in an image: which axis points up, and the sides from which it can be viewed.
 
 Here: the axis that points up, as the file states it or from where the sample leaves the scan; directions of the named
 views; the transform of a volume that is stored mirrored.

@@ -1,4 +1,4 @@
-"""One device, and what it has in its memory.
+"""Rendering on one device, and what is in its memory.
 
 Here: DeviceRenderer: loading what a scene names, and preparing a scene for drawing: views, layers, and which kernel.
 Not here: drawing it (drawing), several devices (multi_device), when an image is good enough (renderer).

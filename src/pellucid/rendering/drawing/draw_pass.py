@@ -1,4 +1,4 @@
-"""An image in the making on one device.
+"""One pass that draws an image on one device.
 
 Here: what of a scene is drawn and how patiently; DrawPass, whose rows are drawn in any portions; a stopwatch.
 Not here: getting a scene ready for it (device_renderer), several devices (multi_device), the finished Frame (frame).

@@ -1,4 +1,4 @@
-"""Light that depends on what is around: shadows and ambient occlusion, worked out beforehand on a coarse grid.
+"""Global light: shadows and ambient occlusion, computed in advance on a coarse grid.
 
 Here: LightCache, the brightness at every third voxel, and when it must be worked out anew.
 Not here: how much light reaches a point (kernels.light_grid; reference.light is the definition), using it (kernels).

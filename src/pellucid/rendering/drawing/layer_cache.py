@@ -1,4 +1,4 @@
-"""Layers of a scene in the kernels' own terms, kept until something about them changes.
+"""Layers of a scene in the form that kernels need, kept until they change.
 
 Here: PackedLayerCache: while only the camera moves, nothing but the camera goes to the device.
 Not here: packing a layer (packing), the volumes themselves (fields).

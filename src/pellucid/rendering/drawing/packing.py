@@ -1,4 +1,4 @@
-"""A scene in the kernels' own terms.
+"""A scene in the form that kernels need.
 
 Here: from Scene, VolumeLayer and a field on the device to the structs that kernels take.
 Not here: the kernels, launching them (renderer).

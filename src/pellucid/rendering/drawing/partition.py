@@ -1,4 +1,4 @@
-"""A volume cut into convex parts, one for each of several devices.
+"""A volume split into convex parts, one for each of several devices.
 
 Here: where the cuts are, in which order a ray meets the parts, and what a kernel must know of the part it draws.
 Not here: drawing them (device_renderer), handing rays from one to the next (multi_device).

@@ -1,4 +1,4 @@
-"""One image after another, each better than the one before.
+"""Progressive rendering: one image after another, each better than the one before.
 
 Here: how large the first may be (FrameCostModel), which follow (refine), where in their pixels the rays of each pass.
 Not here: drawing them (renderer), the bytes (postprocess).

@@ -1,4 +1,4 @@
-"""What a ray gathers on its way: colour and opacity, front to back.
+"""What a ray accumulates: colour and opacity, front to back.
 
 Here: Accumulated, adding a sample to it, and what lies behind.
 Not here: the way of the ray (rays, composite), light (shading).

@@ -1,4 +1,4 @@
-"""Several images made one.
+"""Averaging several images.
 
 Here: the kernels that add them up and divide.
 Not here: who asks for it (postprocess).

@@ -1,4 +1,4 @@
-"""One volume through a transfer function with a second axis, or with whole steps instead of samples.
+"""One volume with a transfer function over value and gradient, or with pre-integration.
 
 Here: the colour and opacity of a step by values and gradient, and the kernel that draws with them.
 Not here: one value, one row of the table (accumulation), the definition (reference.classification).

@@ -1,4 +1,4 @@
-"""Several volumes, labels and surfaces that are seen through in one image, composited sample by sample.
+"""Several volumes, labels and translucent surfaces in one image, composited sample by sample.
 
 Here: the kernel, and one ray through all of them.
 Not here: one volume alone (composite), what is gathered (accumulation, labels), the surfaces (surfaces).

@@ -1,4 +1,4 @@
-"""A volume of values, a volume of labels, or labels over values, with surfaces that are seen through.
+"""A volume of values, a volume of labels, or labels over values, with translucent surfaces.
 
 Here: the kernel for what is drawn most of all that is not one volume alone.
 Not here: one volume of values alone (composite), other volumes together (multi_volume), what is gathered

@@ -1,4 +1,4 @@
-"""Surfaces that are seen through, sorted by depth: where they lie before, between and behind samples of a volume.
+"""Translucent surfaces, sorted by depth: before, between and behind the samples of a volume.
 
 Here: the list of the nearest ones in every pixel; meeting them along a ray; the image where there is no volume.
 Not here: who draws into the list (slices, meshes).

@@ -1,4 +1,4 @@
-"""A user's text as a function that kernels call, and the kernel that draws with it.
+"""A custom shading as a function that kernels call, and the kernel that uses it.
 
 Here: from C++ text; from Python in Warp's language; the ray caster with the function in its inner loop.
 Not here: what the text may say, and what is said when it does not compile (user_shading).

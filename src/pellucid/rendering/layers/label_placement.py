@@ -1,4 +1,4 @@
-"""Where labels stand: on the volume that they name parts of.
+"""Aligning labels with the volume that they describe.
 
 Here: place_labels.
 Not here: colours of labels (labels), drawing them (kernels).

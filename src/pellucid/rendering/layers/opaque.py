@@ -1,4 +1,4 @@
-"""What is drawn before the volumes of a scene: points, meshes and slices.
+"""Opaque layers, drawn before the volumes of a scene: points, meshes and slices.
 
 Here: OpaqueLayers, which keeps the layers of the latest scene on the device.
 Not here: volumes (renderer), how one layer is drawn (spheres, meshes, slices).

@@ -1,4 +1,4 @@
-"""Whole looks by name: colours, opacity and shading that suit a kind of image.
+"""Built-in presets: colours, opacity and shading for a kind of image.
 
 Here: the presets that come with Pellucid, and which one a name stands for.
 Not here: colour maps (color_maps), where air ends in a volume (automatic), files of other programs (files).

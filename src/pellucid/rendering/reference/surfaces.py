@@ -1,4 +1,4 @@
-"""The definition of what lies along a ray together with volumes: opaque scenery, and surfaces that are seen through.
+"""The definition of surfaces together with volumes along a ray: opaque and translucent.
 
 Here: ReferenceSurfaces, put together from images of points, meshes and slices; meeting its surfaces front to back.
 Not here: those images (reference.geometry, reference.slices), volumes (reference.volumes).

@@ -1,4 +1,4 @@
-"""Bad pixels of a detector, replaced by their neighbours.
+"""Replacing bad pixels of a detector by their neighbours.
 
 Here: BadPixels: which they are, what they are filled in from, filling them in.
 Not here: finding them (pixel_repair).

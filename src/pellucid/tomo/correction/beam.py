@@ -1,4 +1,4 @@
-"""How much light a scan has: the counts of the open beam, the least count that is used, and scans without light.
+"""The light of a scan: the counts of the open beam, the smallest count that is used, and scans without light.
 
 Here: beam_of, floor_of, dark_share; check_light, check_share, light_warnings and saturation_warnings.
 Not here: correcting frames (correction).

@@ -1,4 +1,4 @@
-"""From counts to attenuation: flats, darks, the guard against too little light, bad projections, air, binning.
+"""From counts to attenuation: flats, darks, pixels with too little light, bad projections, air, binning.
 
 Here: Calibration, Correction and attenuate(); replace_bad_views(), level_air() and bin_frames() on a device.
 Not here: single hot pixels (zingers), rings (rings), what the steps mean (reference.steps).

@@ -1,4 +1,4 @@
-"""Pixels that are not finite numbers (NaN or infinite) in single frames, filled in from the pixels beside them.
+"""Filling in pixels of single frames that are not finite (NaN or infinite).
 
 Here: fill_missing(), and the sentence about it.
 Not here: pixels of the detector that are bad in all frames (bad_pixels), rows without light (flat_field).

@@ -1,4 +1,4 @@
-"""Dead and hot pixels of a detector, found in flats and darks.
+"""Finding dead and hot pixels of a detector in flats and darks.
 
 Here: repaired(), which gives a scan whose bad pixels are filled in wherever its frames are read; finding them.
 Not here: filling them in (bad_pixels), pixels struck by a stray photon in one frame (zingers), columns that are wrong

@@ -1,4 +1,4 @@
-"""Steps that need whole projections, done before slices are made of some rows at a time.
+"""Steps that need whole projections, done before slices are made.
 
 Here: Preparation, the task that writes prepared transmissions to a volume, and that volume as a scan.
 Not here: the steps (correction, offset, phase), slices (slabs).

@@ -1,4 +1,4 @@
-"""One row of prepared projections, made of as few rows of the detector as it takes.
+"""One row of prepared projections, from as few rows of the detector as possible.
 
 Here: RowWindow: which rows those are, and the row made of them.
 Not here: whole prepared projections (preparation), slices (preview).

@@ -1,4 +1,4 @@
-"""Where the axis of rotation is: from two opposite views, or from a whole sinogram.
+"""Finding the rotation axis, from two opposite views or from a whole sinogram.
 
 Here: correlation and phase correlation of opposite views, Vo's double wedge, the median of the three; AxisLine.
 Not here: rows of the sample (sample_rows), a tilted axis (tilt), one at the border (offset), using it (direct).

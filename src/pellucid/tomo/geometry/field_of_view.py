@@ -1,4 +1,4 @@
-"""Whether a sample is wider than what every view sees of it.
+"""Whether a sample is wider than the field of view.
 
 Here: width_warnings(), which looks at the borders of a few rows and views.
 Not here: continuing rows that are cut off (filters), scans with the axis at the border (offset, offset_check).

@@ -1,4 +1,4 @@
-"""Full turns with the axis at the border of the detector, and detectors that are turned against the axis.
+"""Offset scans: full turns with the axis near the edge of the detector; and the roll of a detector.
 
 Here: the overlap of opposite views, joining them to half a turn of wide views; turning frames upright.
 Not here: axes near the middle (axis).

@@ -1,4 +1,4 @@
-"""Which rows of the detector show the sample: only those say where the axis of rotation is.
+"""Which rows of the detector show the sample; only these are used to find the rotation axis.
 
 Here: SampleRows, measured in a few views: the contrast of every row, compared with its noise and with other rows.
 Not here: the axis in these rows (axis, tilt, offset).

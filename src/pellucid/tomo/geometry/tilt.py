@@ -1,4 +1,4 @@
-"""Whether the axis of rotation is tilted against the rows of the detector: from its column in many rows.
+"""The tilt of the rotation axis against the rows of the detector, from its column in many rows.
 
 Here: fit_line (a robust line with its uncertainty), Tilt, find_line.
 Not here: the axis in one row (axis), frames turned upright (offset).

@@ -1,4 +1,4 @@
-"""Views put together and turned, in kernels.
+"""Joining and rotating views, in kernels.
 
 Here: opposite views joined to one wide one; frames turned in their plane.
 Not here: where the axis is, and how far the detector is turned (axis, offset).

@@ -1,4 +1,4 @@
-"""From filtered sinograms to slices, by the definition: every pixel adds up what every view says of it.
+"""Direct back projection: from filtered sinograms to slices, by the definition.
 
 Here: ParallelGeometry, and back_project on a device.
 Not here: filtering (filters), what back projection means (reference), a faster way (gridding).

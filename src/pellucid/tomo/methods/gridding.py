@@ -1,4 +1,4 @@
-"""From sinograms to slices by way of their spectra: much less work than adding up views, for the same image.
+"""Gridding: from sinograms to slices through their spectra, with much less work than direct back projection.
 
 Here: reconstruct_by_gridding.
 Not here: the definition (reference.fourier_sum), how it is done (gridding_cpu, gridding_cuda), the window

@@ -1,4 +1,4 @@
-"""Slices whose projections are closest to what was measured, step by step: for few views, or for missing ones.
+"""Iterative methods (SIRT, CGLS): slices whose projections are closest to the measured ones.
 
 Here: sirt and cgls.
 Not here: projection and its transpose (projection).

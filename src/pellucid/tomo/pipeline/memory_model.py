@@ -1,4 +1,4 @@
-"""How much memory the slices of a slab take, on the CPU and on a card, and how many fit at once.
+"""How much memory the slices of a slab need, on the CPU and on a GPU, and how many fit at once.
 
 Here: SlabSize, slab_bytes (held by tests to what is used); slices_at_once, and device_budget, which remembers it.
 Not here: the steps that take it (slabs), how slabs share the memory of a machine (engines).

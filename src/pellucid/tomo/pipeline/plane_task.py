@@ -1,4 +1,4 @@
-"""Tasks whose blocks are whole planes of what they make.
+"""Tasks whose blocks are whole planes of their output.
 
 Here: PlaneTask, what such tasks have in common.
 Not here: slices (slab_task), prepared projections (preparation), how blocks are run (engines).

@@ -1,4 +1,4 @@
-"""What has to be known of a scan before slabs of it are made: where the axis is, and what is prepared.
+"""Planning a reconstruction before slabs are made: the axis, and what is prepared.
 
 Here: ScanPlan: what is prepared, and how slabs are made of it, for volumes, previews and arrays alike; axis_warnings.
 Not here: ways to find an axis (axis, tilt, offset), making slabs (slabs).

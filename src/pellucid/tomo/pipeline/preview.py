@@ -1,4 +1,4 @@
-"""Settings tried on single slices of a scan: what a change leaves as it was is kept, so that the rest comes at once.
+"""Previews: settings tried on single slices; steps that a change does not affect are not computed again.
 
 Here: SlicePreview: a projection, a sinogram and a slice of a scan that stays open.
 Not here: images of them (workers, cli), whole volumes (pipeline).

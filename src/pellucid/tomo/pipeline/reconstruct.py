@@ -1,4 +1,4 @@
-"""One call from a scan to a volume: planned, run on an engine, resumed after an interruption, reported.
+"""reconstruct(), from a scan to a volume: planned, run on an engine, resumed after an interruption, reported.
 
 Here: reconstruct, and OutputOptions.
 Not here: the tasks (preparation, slab_task), the recipe, carrying a plan out (engines.volume_job).

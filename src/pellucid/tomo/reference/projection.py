@@ -1,4 +1,4 @@
-"""What filtering, back projection and projection mean, in plain NumPy and double precision.
+"""The definition of filtering, back projection and projection, in plain NumPy and double precision.
 
 Here: the definitions that kernels are tested against.
 Not here: anything fast.

@@ -1,4 +1,4 @@
-"""What ring removal means, in plain NumPy, one sinogram (view, column) at a time.
+"""The definition of ring removal, in plain NumPy, one sinogram (view, column) at a time.
 
 Here: the algorithms 3 to 6 of Vo, Atwood and Drakopoulos (2018), the definition that kernels are tested against.
 Not here: anything fast (rings), the wavelet and the regularised method (they are what they are in one place).

@@ -1,4 +1,4 @@
-"""What the steps before back projection mean, in plain NumPy and double precision.
+"""The definition of the steps before back projection, in plain NumPy and double precision.
 
 Here: the definitions that the kernels of correction, zingers and phase are tested against.
 Not here: rings (rings), filtering and back projection (projection).

@@ -1,4 +1,4 @@
-"""Which stripes of a sinogram are the detector's, and which are the sample's; in plain NumPy.
+"""The definition of which stripes of a sinogram come from the detector, and which from the sample, in plain NumPy.
 
 Here: the profile of what is constant over all views, its concentric part, the columns that are wrong, and the removal
 of their offsets: the definition of ring removal "auto".

@@ -1,4 +1,4 @@
-"""The file of angles that lies beside the frames of a scan.
+"""The file of angles next to the frames of a scan.
 
 Here: find_angles, which looks for angles.txt, logs and tables beside a folder of frames.
 Not here: what such a file says (angle_tables), angles in HDF5 (hdf5).

@@ -1,4 +1,4 @@
-"""Units of angles, as files spell them.
+"""Units of angles, as files write them.
 
 Here: degrees_per(), and the unit that the name of a column states.
 Not here: lengths (formats.units).

@@ -1,4 +1,4 @@
-"""Angles of projections, as people and files write them.
+"""Angles of projections, as users and files write them.
 
 Here: ranges such as 0:180, files with one angle per line, the angles of a stage that stood still before and after.
 Not here: which file holds them (the module of each kind).

@@ -1,4 +1,4 @@
-"""A Scan from what a file says and what a person says.
+"""Building a Scan from the content of a file and the options of the user.
 
 Here: ScanOptions, ScanContents, and build_scan(), which raises an error if a part of the scan is missing.
 Not here: looking into files (one module for each kind), spelling of angles (angles).

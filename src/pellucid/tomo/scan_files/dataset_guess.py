@@ -1,4 +1,4 @@
-"""What the datasets of an HDF5 file might be to a scan, where the file does not say.
+"""Guessing which datasets of an HDF5 file are the parts of a scan.
 
 Here: may_be_scan, and suggest(): what there is to choose from, and what is probably what.
 Not here: files that follow a convention (hdf5), what a person says (assembly).

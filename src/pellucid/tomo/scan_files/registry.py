@@ -1,4 +1,4 @@
-"""Opening a scan, whatever its kind: recognised by content, as volumes are.
+"""Opening a scan of any kind, recognised by its content.
 
 Here: open_scan(), is_scan(), and the facts of a scan that users see.
 Not here: the kinds (one module each).

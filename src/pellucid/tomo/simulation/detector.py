@@ -1,4 +1,4 @@
-"""Scans of samples that are known exactly, with the faults that real ones have.
+"""Simulated scans of known samples, with the faults of real ones.
 
 Here: Detector, Faults, simulate(); writing such a scan as NXtomo.
 Not here: the samples (phantoms).

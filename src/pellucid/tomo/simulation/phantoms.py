@@ -1,4 +1,4 @@
-"""Samples that are known exactly: ellipsoids, and what a straight ray loses in them.
+"""Phantoms: ellipsoids, and the exact attenuation of a ray through them.
 
 Here: Ellipsoid, Phantom; discs, the head of Shepp and Logan in three dimensions, a foam, a heap of beads.
 Not here: detectors, noise and other faults (simulation).

@@ -1,4 +1,4 @@
-"""What every way of moving bytes has to do, and the table of them.
+"""The Lane protocol: a way to move bytes; and the table of lanes.
 
 Here: Lane, Link, the choice of a lane, threads that stop together.
 Not here: any lane (one module each), what is agreed before (session).

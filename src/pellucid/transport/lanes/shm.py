@@ -1,4 +1,4 @@
-"""Two processes on one machine: the receiving end's memory is handed to the sender, who writes into it.
+"""Two processes on one machine: the sender writes into the memory of the receiver.
 
 Here: ShmLane.
 Not here: the memory (formats.shared_memory), who is on the same machine (client).

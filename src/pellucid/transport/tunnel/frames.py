@@ -1,4 +1,4 @@
-"""Bytes in WebSocket frames, as RFC 6455 spells them.
+"""Bytes in WebSocket frames, as defined in RFC 6455.
 
 Here: FrameWriter and FrameReader, for the end that connects.
 Not here: asking a web server for such a connection (upgrade), moving the bytes (tunnel).

@@ -1,4 +1,4 @@
-"""A listening end behind a web server: its address, and a connection that the server hands through.
+"""A listener behind a web server: its address, and a connection that the server passes on.
 
 Here: WebAddress, asking for the connection.
 Not here: frames on it (frames), moving bytes through it (tunnel), the route at the other end

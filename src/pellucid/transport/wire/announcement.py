@@ -1,4 +1,4 @@
-"""What is going to be sent, said before a byte of it is.
+"""The announcement of an array, before any of its bytes are sent.
 
 Here: ArrayInfo and Announcement, their limits, their words on the wire, and how the bytes are cut into numbered pieces.
 Not here: which pieces have arrived (resume), how they travel (the lanes).

@@ -1,4 +1,4 @@
-"""Blocks of a stream on the wire: where each belongs, and that it arrived.
+"""Blocks of a stream on the wire: their positions and acknowledgements.
 
 Here: the bytes before a block and the answer to it, cutting large blocks, receiving blocks over TCP and shared memory.
 Not here: producing them (streams), whole arrays (session).

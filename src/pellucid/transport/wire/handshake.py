@@ -1,4 +1,4 @@
-"""Who may come in: both ends prove that they hold the same token, and neither says it.
+"""The handshake: both ends prove that they hold the same token, without sending it.
 
 Here: the first three messages of every connection.
 Not here: what comes after (sessions), TLS (address).

@@ -1,4 +1,4 @@
-"""What the two ends send to each other: short messages, and bulk bytes between them, over one connection.
+"""Messages between the two ends, and bulk bytes between them, over one connection.
 
 Here: Message and its bytes, Channel, which reads and writes them, errors that cross the wire, timeouts.
 Not here: what messages mean (handshake, sessions), where connections come from (address).

@@ -1,4 +1,4 @@
-"""Both ends of the bytes: where pieces are taken from, where they go, and which have arrived.
+"""Pieces at both ends: where they are read, where they are written, and which have arrived.
 
 Here: Ledger, PieceSource (any array, piece by piece), PieceTarget (prepared memory), checksums.
 Not here: how many pieces there are (announcement), how they travel (the lanes).

@@ -1,4 +1,4 @@
-"""What is left of transfers that broke off, until they are tried again.
+"""Interrupted transfers, kept until they are resumed.
 
 Here: PartialTransfers.
 Not here: the pieces themselves (pieces).

@@ -1,4 +1,4 @@
-"""What a Worker reports and replies to its supervisor.
+"""Replies and events of a Worker.
 
 Here: replies and reports as typed data.
 Not here: requests, to and from JSON (messages), carrying them (channel).

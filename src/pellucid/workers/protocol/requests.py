@@ -1,4 +1,4 @@
-"""What a supervisor requests of a Worker.
+"""Requests to a Worker.
 
 Here: requests as typed data.
 Not here: replies, to and from JSON (messages), carrying them (channel), handling them (render, queries).

@@ -1,4 +1,4 @@
-"""What a file or an array is, and how it is best shown at first.
+"""Describing a file or an array, and its first view.
 
 Here: describe, for volumes, points and meshes; measure, which goes through all voxels; inspect, which reads none.
 Not here: what people choose afterwards (instance).

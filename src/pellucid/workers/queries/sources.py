@@ -1,4 +1,4 @@
-"""The volumes that a Worker reads from, by the names that scenes have for them.
+"""The volumes that a Worker reads, by their names in scenes.
 
 Here: Sources: files, arrays that were handed over: volumes, points, meshes.
 Not here: what lies on the device (fields), opening each file once (volume.open_files).

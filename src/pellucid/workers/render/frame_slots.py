@@ -1,4 +1,4 @@
-"""Shared memory that images are handed over in, used again and again.
+"""Reusable shared memory for images.
 
 Here: FrameSlots, on the side that draws.
 Not here: the other side (process), arrays that stay (formats.shared_memory).

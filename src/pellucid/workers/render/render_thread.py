@@ -1,4 +1,4 @@
-"""The thread of a Worker that has the renderer: images, and everything else that needs the device.
+"""The render thread of a Worker: images, and all other work that needs the device.
 
 Here: RenderThread: the latest request wins, jobs come in between, screenshots last.
 Not here: reading files (reading), the line (main).

@@ -1,4 +1,4 @@
-"""What draws in a Worker: on one device, or on several that share every volume.
+"""The renderer of a Worker: on one device, or on several that share every volume.
 
 Here: RendererGroup, which knows what can be shared and gives everybody the same volumes and shadings.
 Not here: drawing (rendering), when what is drawn (drawing, refinement).

@@ -1,4 +1,4 @@
-"""Compressed chunks that wait beside an unfinished HDF5 file.
+"""Compressed chunks stored next to an unfinished HDF5 file.
 
 Here: Segments, append-only files of chunks, one per writer, that survive a kill at any moment.
 Not here: what is in a chunk (filters), putting them into the HDF5 file (chunk_stores).
