@@ -14,7 +14,8 @@ from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.correction.flat_field import Calibration, attenuate
 from pellucid.tomo.correction.phase import Paganin
-from pellucid.tomo.correction.preparation import Preparation, PreparationTask, prepared_frames
+from pellucid.tomo.correction.preparation import FrameRange, Preparation, PreparationTask, prepared_frames
+from pellucid.tomo.correction.row_window import RowWindow
 from pellucid.tomo.geometry.offset import OffsetAxis, find_offset_axis
 from pellucid.tomo.pipeline.reconstruct import OutputOptions, RunOptions, reconstruct
 from pellucid.tomo.recipe import Recipe
@@ -35,7 +36,8 @@ def prepared(scan: Scan, request: Preparation, device: Device | None = None) -> 
     """All transmissions (view, row, column)."""
     device = device or choose("cpu")
     views = request.shape(scan)[0]
-    return primitives(device).to_host(prepared_frames(scan, Calibration.of(scan), request, (0, views), device)[0])
+    frames, _ = prepared_frames(scan, Calibration.of(scan), request, FrameRange((0, views)), device)
+    return primitives(device).to_host(frames)
 
 
 def running() -> RunOptions:
@@ -61,6 +63,18 @@ def test_an_offset_scan_is_joined_and_binned(device: Device) -> None:
     wide = np.exp(-integrals(sample, Detector(4, axis.joined_columns, axis_column=52.5), turn[:40]))
     wanted = wide[:, :, : axis.joined_columns // 2 * 2].reshape(40, 2, 2, -1, 2).mean(axis=(2, 4))
     np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "request_", [Preparation(binning=2), Preparation(roll_rad=0.02), Preparation(phase=PHASE, binning=2, roll_rad=0.01)]
+)
+@pytest.mark.parametrize("row", [0, 5, 11])
+def test_a_row_for_a_preview_is_that_of_whole_frames(request_: Preparation, row: int, device: Device) -> None:
+    scan = simulate(SAMPLE, Detector(12, 64, axis_column=30.0), ANGLES, Faults(black=(5,)))
+    window = RowWindow.of(scan, request_, row)
+    found = window.read(scan, Calibration.of(scan, window.stored), (3, 9), device)
+    wanted = prepared(scan, request_, device)[3:9, window.index]
+    np.testing.assert_allclose(found, wanted, atol=2e-5)
 
 
 def test_phase_is_retrieved_and_black_views_stay_black(device: Device) -> None:

@@ -7,7 +7,7 @@ A few projections are in memory at once. Rows without light are written as 0, wh
 for what it is and replaces.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from math import prod
@@ -171,23 +171,30 @@ class PreparationTask(PlaneTask):
     def make(self, block: Block, scan: Scan, calibration: Calibration, writer: Any) -> dict[str, Any]:
         """Prepare and write some projections; returns how many pixels of them were filled in."""
         device, views = choose(self.device), (block.core.start[0], block.core.stop[0])
-        frames, filled = prepared_frames(scan, calibration, self.request, views, device)
+        frames, filled = prepared_frames(scan, calibration, self.request, FrameRange(views), device)
         writer.write(block.core, primitives(device).to_host(frames))
         return {"filled": filled}
 
 
+@dataclass(frozen=True)
+class FrameRange:
+    """Some views, and some rows or all. turn: how those rows are turned upright; by default as whole frames are."""
+
+    views: tuple[int, int]
+    rows: tuple[int, int] | None = None
+    turn: Callable[[Array], Array] | None = None
+
+
 def prepared_frames(
-    scan: Scan, calibration: Calibration, request: Preparation, views: tuple[int, int], device: Device
+    scan: Scan, calibration: Calibration, request: Preparation, part: FrameRange, device: Device
 ) -> tuple[Array, int]:
-    """Some prepared transmissions (view, row, column), on the device, and how many pixels of them were filled in."""
-    frames, filled = transmissions(scan, calibration, request.offset, FrameRange(views), device)
+    """Some prepared transmissions (view, row, column), on the device, and how many pixels of them were filled in.
+
+    For volumes and previews: all that is done before slices are made of some rows at a time. calibration: of the rows.
+    """
+    frames, filled = _transmissions(scan, calibration, request.offset, part, device)
     if request.roll_rad:
-        frames = correct_roll(frames, request.roll_rad, device)
-    return binned_and_retrieved(frames, request, device), filled
-
-
-def binned_and_retrieved(frames: Array, request: Preparation, device: Device) -> Array:
-    """What is done with upright transmissions."""
+        frames = part.turn(frames) if part.turn else correct_roll(frames, request.roll_rad, device)
     if request.binning > 1:
         frames = bin_frames(frames, request.binning, device)
     if request.fitted_phase is not None:
@@ -195,18 +202,10 @@ def binned_and_retrieved(frames: Array, request: Preparation, device: Device) ->
 
         smooth = retrieve(frames, request.fitted_phase, device)
         launch(kernels.transmit_again, frames.shape, inputs=[smooth], outputs=[frames], device=device)
-    return frames
+    return frames, filled
 
 
-@dataclass(frozen=True)
-class FrameRange:
-    """Some views, and some rows or all."""
-
-    views: tuple[int, int]
-    rows: tuple[int, int] | None = None
-
-
-def transmissions(
+def _transmissions(
     scan: Scan, calibration: Calibration, offset: OffsetAxis | None, part: FrameRange, device: Device
 ) -> tuple[Array, int]:
     """(view, row, column) as measured, joined where opposite views are; 0 without light.

@@ -12,13 +12,7 @@ import numpy as np
 from pellucid.device import Device, primitives
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.correction.flat_field import Calibration
-from pellucid.tomo.correction.preparation import (
-    FrameRange,
-    Preparation,
-    binned_and_retrieved,
-    check_binning,
-    transmissions,
-)
+from pellucid.tomo.correction.preparation import FrameRange, Preparation, check_binning, prepared_frames
 from pellucid.tomo.scan import Floats, Scan
 
 Rows = tuple[int, int]
@@ -51,11 +45,9 @@ class RowWindow:
 
     def read(self, scan: Scan, calibration: Calibration, views: Rows, device: Device) -> Voxels:
         """The row of some views, as (view, column). calibration: of the stored rows."""
-        room, request = primitives(device), self.request
-        frames, _ = transmissions(scan, calibration, request.offset, FrameRange(views, self.stored), device)
-        if request.roll_rad:
-            frames = room.to_device(self._turned(room.to_host(frames), scan))
-        made = binned_and_retrieved(frames, request, device)
+        room = primitives(device)
+        part = FrameRange(views, self.stored, lambda frames: room.to_device(self._turned(room.to_host(frames), scan)))
+        made, _ = prepared_frames(scan, calibration, self.request, part, device)
         return np.asarray(room.to_host(made)[:, self.index - self.near[0]])
 
     def _turned(self, frames: Voxels, scan: Scan) -> Voxels:

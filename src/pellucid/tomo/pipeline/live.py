@@ -21,8 +21,8 @@ from pellucid.formats.protocol import Voxels
 from pellucid.tomo.correction.flat_field import Calibration, attenuate
 from pellucid.tomo.geometry.axis import find_axis
 from pellucid.tomo.methods.direct import ParallelGeometry, back_project
-from pellucid.tomo.methods.filters import RowEnds, border_flags, border_sums, filter_sinograms, truncated
-from pellucid.tomo.pipeline.slabs import mended
+from pellucid.tomo.methods.filters import RowEnds, border_flags, border_sums, truncated
+from pellucid.tomo.pipeline.slabs import filtered, mended
 from pellucid.tomo.recipe import AUTOMATIC, Recipe
 from pellucid.tomo.reference.projection import circle_radius
 from pellucid.tomo.reference.view_weights import view_weights
@@ -81,9 +81,9 @@ class LiveSlices:
         """Attenuation (row, view, column) of new views; the sinograms are overwritten."""
         from pellucid.tomo.kernels import live as kernels
 
-        device, room, recipe = self._device, primitives(self._device), self._recipe
+        device, room = self._device, primitives(self._device)
         ends = RowEnds(self._edges(sinograms), np.full(len(sinograms), self.axis))
-        filter_sinograms(sinograms, recipe.filter, padding=recipe.padding, device=device, out=sinograms, ends=ends)
+        filtered(sinograms, ends, self._recipe, device)
         turns = room.to_device(np.stack([np.cos(angles_rad), np.sin(angles_rad)], axis=1).astype(np.float32))
         for points, lines in zip(self._points, self._lines, strict=True):
             inputs = [sinograms, turns, points, self.axis]

@@ -219,6 +219,9 @@ def reconstructed(
         case "cgls":
             return cgls(sinograms, geometry, recipe.iteration_count, device=device, between=between)
         case _:
-            name, padding, ends = recipe.filter, recipe.padding, RowEnds(axes=geometry.axes)
-            filter_sinograms(sinograms, name, padding=padding, device=device, out=sinograms, ends=ends)
-            return back_project(sinograms, geometry, device)
+            return back_project(filtered(sinograms, RowEnds(axes=geometry.axes), recipe, device), geometry, device)
+
+
+def filtered(sinograms: Array, ends: RowEnds, recipe: Recipe, device: Device) -> Array:
+    """The same sinograms, ready to be back projected."""
+    return filter_sinograms(sinograms, recipe.filter, padding=recipe.padding, device=device, out=sinograms, ends=ends)
