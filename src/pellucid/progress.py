@@ -225,7 +225,7 @@ class Callbacks:
 class Lines:
     """Plain lines for a log: one at the end; before that, one once 5 s and the next 10 % are over, or 60 s.
 
-    Work that is done before anybody could wonder says nothing.
+    Work that is done before anyone could wonder says nothing.
     """
 
     quick_s = 2.0

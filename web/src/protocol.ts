@@ -159,7 +159,7 @@ export interface CancelTask {
   readonly type: "cancel_task";
 }
 
-/** What a person says of a scan; everything that is empty is taken from the file.
+/** What a user says of a scan; everything that is empty is taken from the file.
  * projections, flats, darks: the name of a dataset in the file, the path of another file, or some of the file's own
  * frames as `frames:0:10`. flats, darks: also `none`, where the projections are corrected already; or several in
  * the order of time with `;` between them, the first taken before the projections and the last after them.

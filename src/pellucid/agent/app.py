@@ -121,7 +121,7 @@ def _add_watching(app: FastAPI, keeper: JobSupervisor, changes: ChangeNotifier) 
 
     @app.get("/api/jobs")
     async def jobs() -> list[dict[str, Any]]:
-        # On a thread: it reads files, on whatever disk they are, and the door's bytes must not wait for that.
+        # On a thread: it reads files, on whatever disk they are, and the proxy must not wait for that.
         return await asyncio.to_thread(lambda: [entry(keeper, record) for record in keeper.records])
 
     @app.get("/api/jobs/{id}")

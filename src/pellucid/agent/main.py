@@ -1,6 +1,6 @@
 """The agent's process.
 
-Here: main, which ``python -m pellucid.agent.main`` runs: the lease, the door, the routes, the watch.
+Here: main, which ``python -m pellucid.agent.main`` runs: the lease, the proxy, the routes, watching jobs.
 Not here: each of them (its module), starting it (client).
 
 It stops when nothing runs and no request has arrived for a while; the next agent finds all records.
@@ -97,7 +97,7 @@ class AgentIdentity:
 
 
 class Agent:
-    """One person's agent, on this machine until it ends. front: of the Hub that started it, if one did.
+    """One user's agent, on this machine until it ends. front: of the Hub that started it, if one did.
 
     Its token and, unless it is chosen, its port are new at every start: another user may have had the port in between,
     and a browser may have kept what was served there.

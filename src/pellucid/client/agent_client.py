@@ -26,7 +26,7 @@ POLL_S = 0.1
 
 
 class AgentClient:
-    """url: the agent's address. bearer: its token, or this person's at the Hub that it is behind."""
+    """url: the agent's address. bearer: its token, or the user's at the Hub that it is behind."""
 
     def __init__(self, url: str, bearer: str, is_behind_hub: bool = False) -> None:
         self._connection, self._is_behind_hub = Connection(url, bearer=bearer, is_hub=is_behind_hub), is_behind_hub
@@ -64,7 +64,7 @@ class AgentClient:
 
     @property
     def url(self) -> str:
-        """Of the agent's own page, with a code that works once; behind a Hub, people log in instead."""
+        """Of the agent's own page, with a code that works once; behind a Hub, users log in instead."""
         if self._is_behind_hub:
             return self.address
         return self._connection.link(f"code={self._connection.ask('POST', '/api/codes')['code']}")

@@ -28,8 +28,8 @@ MAX_ANSWER_BYTES = 512 * 2**20
 
 class Connection:
     """url: a link to an instance: behind # ``code=`` (works once: it is used here), or ``share=``, and ``pin=``, the
-    SHA-256 of the only certificate to be believed. bearer: shown instead of a link's secret: the owner's token, or this
-    person's at a Hub. is_hub: a Hub is asked, or vouches for this person.
+    SHA-256 of the only certificate to be believed. bearer: shown instead of a link's secret: the owner's token, or the
+    user's at a Hub. is_hub: a Hub is asked, or vouches for the user.
 
     Any thread may ask: every request is a connection of its own. Without TLS, the other end proves first that it is
     the process that issued the secret: on this machine, another user may have taken over the port of one that ended.
@@ -151,7 +151,7 @@ def _refusal(status: int, content: bytes) -> PellucidError:
         reply = json.loads(content)
         return error_from_body(reply)
     except (ValueError, KeyError, TypeError):
-        # A proxy answers with a page for people.
+        # A proxy answers with a page for users.
         if status == 403:
             return _unknown_link()
         return InvalidInput(

@@ -112,7 +112,7 @@ def instances() -> "list[ViewerRecord]":
 
 
 def _is_elsewhere() -> bool:
-    """Whether the site, or this person, wants viewers to run somewhere else than here."""
+    """Whether the site, or the user, wants viewers to run somewhere else than here."""
     return logged_in() is not None or read_site(current().site_file).scheduler != "local"
 
 

@@ -31,7 +31,7 @@ class LocalSocketClient:
 
     @classmethod
     def reached(cls, address: str, unix_socket: str, token: str) -> "LocalSocketClient | None":
-        """None from another machine, and for another person."""
+        """None from another machine, and for another user."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as preview:
             try:
                 preview.connect(unix_socket)

@@ -37,8 +37,8 @@ class HubServer:
 
 @dataclass(frozen=True)
 class HubLogin:
-    """url: of the Hub, with no stroke at its end. user: this person's name there. agent: where the Hub says that this
-    person's agent is; "" until it was asked."""
+    """url: of the Hub, without a slash at its end. user: the user's name there. agent: the address of the user's agent,
+    as the Hub states it; "" before it was requested."""
 
     url: str
     user: str
@@ -50,16 +50,16 @@ class HubLogin:
         return self.agent or f"{self.url}/user/{quote(self.user, safe='@~')}/"
 
     def covers(self, url: str) -> bool:
-        """Whether an address is this person's, behind that Hub."""
+        """Whether an address is the user's, behind that Hub."""
         return _place(url)[:3] == _place(self.agent_url)[:3] and _place(url)[3].startswith(_place(self.agent_url)[3])
 
     def found(self) -> "HubLogin | None":
-        """With the address of this person's agent, where it runs."""
+        """With the address of the user's agent, where it runs."""
         server = self._server()
         return self._at(server.full_url or "") if server is not None and server.ready else None
 
     def started(self) -> "HubLogin":
-        """With the address of this person's agent, which is started where it does not run, and waited for."""
+        """With the address of the user's agent, which is started where it does not run, and waited for."""
         deadline = time.monotonic() + START_S
         if self._server() is None:
             self._hub().ask("POST", f"/users/{self.user}/server")
@@ -70,7 +70,7 @@ class HubLogin:
         return found
 
     def _at(self, address: str) -> "HubLogin":
-        """Kept, so that later the token is sent there and nowhere else: a Hub may give everybody a host name."""
+        """Kept, so that later the token is sent there and nowhere else: a Hub may give everyone a host name."""
         known = self if not address or address == self.agent else replace(self, agent=address)
         if known is not self:
             write_json(_file(), asdict(known))
@@ -121,7 +121,7 @@ def logout() -> None:
 
 
 def logged_in() -> HubLogin | None:
-    """Where this person is logged in, if anywhere."""
+    """Where the user is logged in, if anywhere."""
     return read_dataclass(HubLogin, _file())
 
 

@@ -25,7 +25,7 @@ def check_output(
 
     Files are compared by where links lead to and by inode, so that hard links and other spellings of a path count. A
     source is any Location, also of a file that is no volume, such as a mesh or a saved scene.
-    may_join_slices: allow an image or a mesh in a folder of slices, where people keep such things.
+    may_join_slices: allow an image or a mesh in a folder of slices, where users keep such things.
     """
     target = Location.parse(output)
     for source in map(Location.parse, sources):

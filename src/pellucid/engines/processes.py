@@ -44,7 +44,7 @@ class BlockProcess:
     """A PoolProcess that runs a task on blocks."""
 
     def __init__(self, task: Task) -> None:
-        # Spawned, not forked: a fork of a process with running threads may inherit a lock that nobody will release.
+        # Spawned, not forked: a fork of a process with running threads may inherit a lock that no one will release.
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=serve, args=(theirs, task), daemon=True)

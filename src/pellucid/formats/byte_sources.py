@@ -205,7 +205,7 @@ def new_file(path: Path, size: int) -> None:
 
 
 def _refused(path: Path, error: OSError) -> DiskFull | NotWritable:
-    # EFBIG: the filesystem, or the person's limit, has no files this long.
+    # EFBIG: the filesystem, or the user's limit, has no files this long.
     is_full = error.errno in (*_FULL, errno.EFBIG)
     return DiskFull(str(path)) if is_full else NotWritable(str(path), error.strerror or str(error))
 

@@ -6,7 +6,7 @@ Not here: bytes at positions (sources), what a page may name (instance.files).
 
 A file can name others: detached voxels, links, virtual datasets, symbolic links. A process that serves pages limits
 itself to the folders that its pages may open, and then no file leads out of them. Without a limit, a file may name any
-other, as the person who opens it may read them anyway.
+other, as the user who opens it may read them anyway.
 """
 
 import errno

@@ -15,7 +15,7 @@ from pellucid.errors import InvalidInput
 OPTIONS = ("t", "c", "level", "shape", "dtype", "order", "offset", "spacing", "unit", "format")
 REMOTE_SCHEMES = ("s3",)
 CONTAINERS = (".zarr", ".n5")
-"""Folders with arrays below them: what is below is not what people call it."""
+"""Folders with arrays below them: what is below is not what users call it."""
 ENDING = re.compile(r"(?<=.)(\.(ome|nii|tar))?\.[a-z][a-z0-9]{0,9}$", re.IGNORECASE)
 
 
@@ -81,7 +81,7 @@ class Location:
 
     @property
     def name(self) -> str:
-        """What a person calls it: the name of the file or folder without its ending, whatever is meant inside it.
+        """What a user calls it: the name of the file or folder without its ending, whatever is meant inside it.
 
         >>> [Location.parse(text).name for text in ("/data/scan.h5:/entry/data:t=3", "s3://bucket/rock.ome.zarr/0")]
         ['scan', 'rock']

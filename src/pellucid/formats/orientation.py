@@ -182,7 +182,7 @@ def cropped(orientation: Orientation | None, start: Shape, spacing: Vector) -> O
 
 
 def describe_orientation(orientation: Orientation | None) -> str:
-    """In words, for people; empty where none is stated.
+    """In words, for users; empty where none is stated.
 
     >>> describe_orientation(Orientation(origin=(0.0, 1.5, 0.0)))
     'x right, y front, z down; origin (0, 1.5, 0)'

@@ -63,7 +63,7 @@ def _recognises(name: str, path: str, head: bytes) -> bool:
     plugin = _loaded(name)
     try:
         return plugin is not None and bool(plugin.recognises(path, head))
-    except Exception as error:  # noqa: BLE001  somebody else's code, asked about a file that need not be its own
+    except Exception as error:  # noqa: BLE001  another package's code, asked about a file that need not be its own
         _log.warning("The format plugin %s failed to inspect %s and was skipped: %r.", name, path, error)
         return False
 
@@ -73,6 +73,6 @@ def _loaded(name: str) -> PluggedFormat | None:
     """Loaded once; None if that fails, which is logged once."""
     try:
         return cast(PluggedFormat, next(iter(entry_points(group=GROUP, name=name))).load())
-    except Exception as error:  # noqa: BLE001  importing somebody else's module may raise anything
+    except Exception as error:  # noqa: BLE001  importing another package's module may raise anything
         _log.warning("Could not load the format plugin %s; it is skipped: %r.", name, error)
         return None

@@ -1,6 +1,6 @@
 """The session: the state of one running viewer, and the events that change it.
 
-Here: Session: who is there, the scene and its revisions; telling everybody.
+Here: Session: who is there, the scene and its revisions; telling everyone.
 Not here: messages of a page (handlers), HTTP (routes), what the Worker reports (worker_events), each part's own work
 (its module).
 
@@ -112,7 +112,7 @@ class Session:
         shutil.rmtree(self.socket_folder, ignore_errors=True)
 
     def shut_down(self, what: str, remedy: str) -> None:
-        """Tell everybody, and end the viewer."""
+        """Tell everyone, and end the viewer."""
         self.broadcast(server_messages.ShuttingDown(what, remedy))
         self.on_end()
 
@@ -184,7 +184,7 @@ class Session:
     # Telling
 
     def broadcast(self, reply: Any, needs: Capability = "view", but: str = "") -> None:
-        """To everybody who may know, but one."""
+        """To everyone who may know, but one."""
         for member in self.members.values():
             if member.id != but and allows(member.client.capability, needs):
                 member.outbox.put(reply)

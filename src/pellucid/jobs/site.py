@@ -1,7 +1,7 @@
 """The site's settings for jobs.
 
-Here: Site and NodeSpec, read from the site file; what a person may choose differently.
-Not here: what one person decided (settings), the script made from it (batch_script).
+Here: Site and NodeSpec, read from the site file; what a user may choose differently.
+Not here: what one user decided (settings), the script made from it (batch_script).
 
     scheduler = "slurm"                  # or "local", which is also what holds without a file
     partition = "gpu"
@@ -50,7 +50,7 @@ class NodeSpec:
 
 @dataclass(frozen=True)
 class Site:
-    """may_override: of OVERRIDES, what a person may choose differently."""
+    """may_override: of OVERRIDES, what a user may choose differently."""
 
     scheduler: str = "local"
     partition: str = ""
@@ -65,7 +65,7 @@ class Site:
     node: NodeSpec = NodeSpec()
 
     def overridden(self, requests: Mapping[str, Any]) -> "Site":
-        """The site as one person wants it, for one job.
+        """The site as one user wants it, for one job.
 
         >>> Site(may_override=("partition",)).overridden({"partition": "long"}).partition
         'long'
@@ -87,7 +87,7 @@ def read_site(path: Path) -> Site:
         raise InvalidInput(f"Could not read the site file {path}: {error.strerror}.", remedy=_ASK) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(f"The site file {path} is not TOML: {error}.", remedy="Correct that line.") from error
-    table.pop("hub", None)  # The front door's: agent.hub.site.
+    table.pop("hub", None)  # For the Hub: agent.hub.site_config.
     node = table.pop("node", {})
     if not isinstance(node, dict):
         raise InvalidInput(f"In {path}, node is not a table.", remedy="Write [node] on a line of its own.")

@@ -40,10 +40,10 @@ class SlurmScheduler:
             own = _listed(squeue.FORMAT, f"--user={os.geteuid()}")
             found = {job.id: _line(job, own) for job in jobs}
             has_waiting = any(line is not None and squeue.is_waiting(line) for line in found.values())
-            everybody = _listed(squeue.FORMAT_WITHOUT_NAMES) if has_waiting else []
+            all_jobs = _listed(squeue.FORMAT_WITHOUT_NAMES) if has_waiting else []
         except PellucidError as error:  # Whatever the reason: not to know is not to be gone.
             return {job.id: JobState("unknown", error.what) for job in jobs}
-        return {job.id: _state(job, found[job.id], everybody) for job in jobs}
+        return {job.id: _state(job, found[job.id], all_jobs) for job in jobs}
 
     def cancel(self, job: SubmittedJob, is_urgent: bool = False) -> None:
         # All three have to match. Without a number, every job of this user by this name.
@@ -66,10 +66,10 @@ def _line(job: SubmittedJob, own: list[squeue.SqueueRow]) -> squeue.SqueueRow | 
     return next((line for line in named if not job.handle or line.id == job.handle), None)
 
 
-def _state(job: SubmittedJob, line: squeue.SqueueRow | None, everybody: list[squeue.SqueueRow]) -> JobState:
+def _state(job: SubmittedJob, line: squeue.SqueueRow | None, all_jobs: list[squeue.SqueueRow]) -> JobState:
     if line is None:
         return _forgotten(job)
-    state = squeue.state_of(line, everybody)
+    state = squeue.state_of(line, all_jobs)
     code = exit_code(job.folder)
     if state.phase == "failed" and code is not None:
         return ended_with(job, code)
@@ -89,9 +89,9 @@ def _forgotten(job: SubmittedJob) -> JobState:
 
 
 def _run(*command: str, given: str | None = None) -> str:
-    """What a command of Slurm's prints. Its refusals are for the person who asked.
+    """What a command of Slurm's prints. Its refusals are for the user who asked.
 
-    Every failure has the same exit code, and words for people: whether the controller responds is asked separately.
+    Every failure has the same exit code, and words for users: whether the controller responds is asked separately.
     """
     done = _completed(*command, given=given)
     if done.returncode == 0:

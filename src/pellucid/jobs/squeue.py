@@ -88,12 +88,12 @@ def parse(output: str) -> list[SqueueRow]:
     return [line for line in lines if line is not None]
 
 
-def state_of(line: SqueueRow, everybody: Iterable[SqueueRow] = ()) -> JobState:
-    """The state of a job. everybody: all jobs, among which a waiting one has its place."""
+def state_of(line: SqueueRow, all_jobs: Iterable[SqueueRow] = ()) -> JobState:
+    """The state of a job. all_jobs: gives a queued job its place in the queue."""
     phase = PHASES.get(line.state, "unknown")
     if phase == "queued":
         reason = "" if line.reason == "None" else line.reason
-        return JobState(phase, reason, place(line, everybody), line.start, None)
+        return JobState(phase, reason, place(line, all_jobs), line.start, None)
     reason = SENTENCES.get(line.state, "" if phase != "unknown" else f"Slurm state: {line.state}.")
     ends_at = line.end if phase in ("starting", "running") else None
     return JobState(phase, reason, ends_at=ends_at, node=line.nodes)
@@ -108,9 +108,9 @@ def is_over(line: SqueueRow) -> bool:
     return PHASES.get(line.state) in ("ending", "ended", "failed")
 
 
-def place(line: SqueueRow, everybody: Iterable[SqueueRow]) -> int:
+def place(line: SqueueRow, all_jobs: Iterable[SqueueRow]) -> int:
     """From 1: behind those of its partition that wait with a higher priority, or with the same for longer."""
-    waiting = [one for one in everybody if is_waiting(one) and one.partition == line.partition]
+    waiting = [one for one in all_jobs if is_waiting(one) and one.partition == line.partition]
     return 1 + sum(_rank(one) < _rank(line) for one in waiting)
 
 

@@ -164,7 +164,7 @@ def _round_below(length: float) -> float:
 
 
 def _label(length: float, unit: str) -> str:
-    """A length with a unit in which it is a number people say.
+    """A length with a unit in which it is a number users say.
 
     >>> _label(2000.0, "nm"), _label(0.05, "millimeter"), _label(50.0, "voxels"), _label(0.2, "")
     ('2 µm', '50 µm', '50 voxels', '0.2')

@@ -89,7 +89,7 @@ class Acceptor:
         threading.Thread(target=self._admit, args=(connection, offer, is_local), daemon=True).start()
 
     def _admit(self, connection: socket.socket, offer: dict[str, str], is_local: bool) -> None:
-        """Let a connection in that shows the token, soon: a byte now and then does not keep the door open."""
+        """Accept a connection that proves the token in time; sending a byte now and then does not extend the time."""
         deadline = threading.Timer(HANDSHAKE_S, _cut, (connection,))
         deadline.daemon = True
         deadline.start()

@@ -41,7 +41,7 @@ class SharedReader:
 
 
 class ReaderLease(ClosableReader):
-    """The reader of a file that others may read too: closing it closes the file only where nobody else has it."""
+    """The reader of a file that others may read too: closing it closes the file only where no one else has it."""
 
     def __init__(self, shared: SharedReader, reader: Reader) -> None:
         super().__init__(reader)

@@ -257,7 +257,7 @@ ThreadName = Literal["listener", "render", "quick", "slow", "preview"]
 
 @dataclass(frozen=True)
 class ReceivedRequest:
-    """A request with what came along. descriptor: of shared memory. cancel: set when nobody waits any more."""
+    """A request with what came along. descriptor: of shared memory. cancel: set when no one waits any more."""
 
     content: Any
     descriptor: int | None
@@ -302,7 +302,7 @@ HANDLERS: dict[type[Any], RequestHandler] = {
 
 
 def _as_pellucid_error(error: Exception) -> PellucidError:
-    """An error of ours as it is; others as something that a person can act on."""
+    """An error of ours as it is; others as something that a user can act on."""
     if isinstance(error, PellucidError):
         return error
     if isinstance(error, MemoryError):

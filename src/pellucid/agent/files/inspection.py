@@ -24,7 +24,7 @@ AT_ONCE = 2
 
 
 class Inspector:
-    """Made on the event loop. A few files at a time: a person who clicks through a folder must not load a machine.
+    """Made on the event loop. A few files at a time: a user who clicks through a folder must not load a machine.
 
     folders: inside which files are read.
     """

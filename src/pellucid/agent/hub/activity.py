@@ -1,6 +1,6 @@
 """Activity reports to JupyterHub.
 
-Here: Activity: input of the person is noted, and reported now and then; images and polling are none.
+Here: Activity: input of the user is noted, and reported now and then; images and polling are none.
 Not here: what the Hub does with it (it may stop idle agents).
 """
 

@@ -27,8 +27,8 @@ CLOSED = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Pellucid
 
 
 class HubAuthMiddleware:
-    """Below the Hub's prefix, whoever the Hub vouches for is the person whom the agent serves; everything else goes on
-    as it came. token: the agent's own, by which the routes know that person."""
+    """Below the Hub's prefix, whoever the Hub vouches for is the user whom the agent serves; everything else goes on
+    as it came. token: the agent's own, by which the routes know that user."""
 
     def __init__(self, app: ASGIApp, hub: HubEnvironment, people: HubUsers, activity: Activity, token: str) -> None:
         self._app, self._hub, self._people, self._activity, self._token = app, hub, people, activity, token
@@ -131,7 +131,7 @@ class ViewerAuth:
         self._hub, self._people, self._activity, self._has_links = hub, people, activity, has_links
 
     async def __call__(self, head: RequestHead) -> tuple[RequestHead, bool]:
-        """The head as a viewer's door knows it, and whether it is its owner's program, which the Hub vouches for.
+        """The head as a viewer knows it, and whether it is its owner's program, which the Hub vouches for.
 
         Unchanged if it is not for a viewer or not authenticated: the agent's own pages answer then.
         """

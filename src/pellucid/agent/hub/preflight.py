@@ -61,7 +61,7 @@ def _bad_certificate(site: HubSite) -> Iterator[str]:
 
 
 def _closed_to_others(site_file: Path) -> Iterator[str]:
-    """Agents run as the people they serve: these must be able to run this Python and read the site file."""
+    """Agents run as the users they serve: these must be able to run this Python and read the site file."""
     for path in {Path(sys.executable), Path(sys.executable).resolve(), site_file.absolute()}:
         blocked = [str(one) for one in (*path.parents, path) if one.exists() and not _is_open(one)]
         if blocked:

@@ -23,7 +23,7 @@ TIMEOUT_S = 10.0
 FRESH_S = 60.0
 """So long an answer of the Hub holds."""
 STALE_S = 600.0
-"""So long it holds where the Hub does not answer: it may be restarted while people work."""
+"""So long it holds where the Hub does not answer: it may be restarted while users work."""
 MAX_KNOWN = 1000
 # What is on the same machine is not to be looked for behind a proxy of the site's.
 _opener = build_opener(ProxyHandler({}))
@@ -95,7 +95,7 @@ class HubUsers:
 
 
 def has_scope(user: Mapping[str, Any], access: tuple[str, ...]) -> bool:
-    """Whether the Hub's answer has one of the scopes, or one that is for everybody's.
+    """Whether the Hub's answer has one of the scopes, or one that is for everyone's.
 
     >>> has_scope({"scopes": ["access:servers!user=ada"]}, ("access:servers!server=ada/", "access:servers!user=ada"))
     True

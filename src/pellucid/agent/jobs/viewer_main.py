@@ -93,7 +93,7 @@ def _begun(folder: Path, request: ViewerJobOptions) -> "tuple[Instance, Certific
         from pellucid.instance.server import Instance
         from pellucid.instance.session import SessionOptions
 
-        # Only where the agent may be on another machine does anybody have to be let in from there.
+        # Only where the agent may be on another machine does anyone have to be let in from there.
         certificate = make_certificate(folder) if request.is_remote else None
         setup = SessionOptions(
             device, request.roots, request.idle_timeout_s, max_bytes=request.max_bytes, ahead=ahead,

@@ -42,7 +42,7 @@ Placer = Callable[[RequestHead, str], str]
 
 
 class ProxyEnd(asyncio.Protocol):
-    """One end of a connection through the door: what comes in goes out at the other, as fast as that one takes it."""
+    """One end of a connection through the proxy: its bytes are sent to the other end, as fast as that accepts them."""
 
     def __init__(self, other: "ProxyEnd | None" = None) -> None:
         self.other = other
@@ -135,7 +135,7 @@ class ClientEnd(ProxyEnd):
             self.transport.close()
 
     def join(self, inner: ProxyEnd) -> None:
-        """Only move bytes from now on: the server behind the door limits those that show no access."""
+        """Only forward bytes from now on: the server behind the proxy limits connections without access."""
         self._connections.remove(self)
         self.other = inner
         if self.transport is not None:
@@ -143,7 +143,7 @@ class ClientEnd(ProxyEnd):
 
     def finish(self) -> None:
         if self.transport is not None and self.transport.get_write_buffer_size():
-            # Nothing behind the door limits it any more.
+            # Nothing behind the proxy limits it any more.
             self._connections.add(self, self.transport.abort)
             self._deadline = asyncio.get_running_loop().call_later(UNREAD_S, self.transport.abort)
         super().finish()
@@ -160,7 +160,7 @@ class ReverseProxy:
     """own: the Unix socket of the agent's own pages. find: where viewers are. on_use: called for every request.
 
     gate: authentication before the viewers, where the Hub decides. run: names this run of the agent;
-    what a viewer issues through it works through it alone. place: where pages are; without it, at this door.
+    what a viewer issues through it works through it alone. place: where pages are; without it, at this proxy.
     """
 
     def __init__(

@@ -58,7 +58,7 @@ class S3Store:
         return f"https://{parts.netloc}.s3.{self.keys.region}.amazonaws.com/{key}"
 
     def link(self, object: str, lasts_s: int) -> str:
-        """By which anybody can fetch the object until then."""
+        """By which anyone can fetch the object until then."""
         if not 0 < lasts_s <= MAX_VALIDITY_S:
             raise InvalidInput("A link can be valid for at most 7 days.", remedy="Use 7 days or fewer.")
         return presigned_url("GET", self.address(object), self.keys, lasts_s)

@@ -19,7 +19,7 @@ DAY_S = 24 * 3600
 
 @dataclass(frozen=True)
 class Shared:
-    """place: where it lies, as s3://BUCKET/KEY. link: by which anybody can fetch it."""
+    """place: where it lies, as s3://BUCKET/KEY. link: by which anyone can fetch it."""
 
     place: str
     link: str

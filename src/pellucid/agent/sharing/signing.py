@@ -1,6 +1,6 @@
 """Presigned S3 addresses, which are valid for a limited time.
 
-Here: S3Credentials, and signed: an address with a signature (version 4), as anybody can open it until it expires.
+Here: S3Credentials, and signed: an address with a signature (version 4), as anyone can open it until it expires.
 Not here: where keys come from, and what is sent (s3).
 """
 
@@ -18,7 +18,7 @@ MAX_VALIDITY_S = 7 * 24 * 3600
 
 @dataclass(frozen=True)
 class S3Credentials:
-    """Of one person or program. session: of keys that are lent for a while, "" for others."""
+    """Of one user or program. session: of keys that are lent for a while, "" for others."""
 
     id: str
     secret: str = field(repr=False)

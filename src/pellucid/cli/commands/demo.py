@@ -1,6 +1,6 @@
 """``pellucid demo``: simulate a scan, reconstruct it and show it.
 
-Here: the steps, in the words a person would use, and the look of the result.
+Here: the steps, in the words a user would use, and the look of the result.
 Not here: the steps' work.
 """
 

@@ -1,7 +1,7 @@
 """``pellucid hub``: JupyterHub, where the users of a site log in.
 
 Here: the command's arguments.
-Not here: Hub and proxy (agent.hub), what one person has running (agent).
+Not here: Hub and proxy (agent.hub), what one user has running (agent).
 """
 
 import argparse

@@ -220,7 +220,7 @@ def _credentials(*, has_endpoint: bool) -> str:
 
 
 def _is_amazon_machine() -> bool:
-    # Only there does a role answer; elsewhere the question is a wait for nobody.
+    # Only there does a role answer; elsewhere the question is a wait for no one.
     vendor = Path("/sys/devices/virtual/dmi/id/sys_vendor")
     return vendor.exists() and "Amazon" in vendor.read_text()
 

@@ -3,7 +3,7 @@
 Here: translated, which turns what tensorstore raises into our errors.
 Not here: calling it (tensorstore_backend).
 
-tensorstore raises errors of Python's own types with nothing but a text: a status, a colon and words for people. This is
+tensorstore raises errors of Python's own types with nothing but a text: a status, a colon and words for users. This is
 the only module that looks into those texts.
 """
 

@@ -73,7 +73,7 @@ def open_reader(location: Location) -> Reader:
 def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> Writer:
     path, level = local_path(location), LIMITS.check(location, layout)
     is_detached = path.suffix.lower() == ".mhd"
-    raw = path.with_name(f"{path.name}.raw")  # not foo.raw, which may be somebody's input
+    raw = path.with_name(f"{path.name}.raw")  # not foo.raw, which may be a user's input
     head = _header(level, layout, raw.name if is_detached else "LOCAL")
     dtype = layout.dtype.newbyteorder("<")
     if not is_detached:

@@ -78,7 +78,7 @@ def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> 
     if is_detached:
         if path.exists() and not resume:
             raise OutputExists(str(path))
-        raw = path.with_name(f"{path.name}.raw")  # not foo.raw, which may be somebody's input
+        raw = path.with_name(f"{path.name}.raw")  # not foo.raw, which may be a user's input
         array = open_array(raw, b"", level.shape, dtype, resume=resume)
         return DetachedWriter(array, path, print_header(level, layout, "raw", raw.name))
     head = print_header(level, layout, "raw")

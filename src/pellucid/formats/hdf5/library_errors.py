@@ -3,7 +3,7 @@
 Here: is_being_written, explained, reason.
 Not here: opening files (opening), reading from them (read).
 
-Of most failures the library says nothing but a text for people. This is the only module that looks into those texts.
+Of most failures the library says nothing but a text for users. This is the only module that looks into those texts.
 """
 
 import re

@@ -74,7 +74,7 @@ class Decoder:
 class NeuralField:
     """A function from points in [-1, 1]³ to values.
 
-    kind: the model's name, for people. value_range: what decoded 0 and 1 stand for.
+    kind: the model's name, for users. value_range: what decoded 0 and 1 stand for.
     """
 
     kind: str

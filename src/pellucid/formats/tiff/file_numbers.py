@@ -1,6 +1,6 @@
 """Numbers in the names of slices.
 
-Here: the order that people mean, and which numbers of a series are not there.
+Here: the order that users mean, and which numbers of a series are not there.
 Not here: which files are slices (folder).
 """
 

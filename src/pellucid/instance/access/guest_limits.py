@@ -1,6 +1,6 @@
 """Limits for the requests of guests.
 
-Here: the limits of sizes, for everybody and for guests (``view`` and ``control``), and the checks against them.
+Here: the limits of sizes, for everyone and for guests (``view`` and ``control``), and the checks against them.
 Not here: how often (message_rates), how many at once (tasks, route_rules), connections (transport.connections).
 """
 

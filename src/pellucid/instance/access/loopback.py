@@ -5,7 +5,7 @@ Not here: what is served there (server, agent), where such a name leads (transpo
 
 For a browser all ports of 127.0.0.1 are one site: a page that another user serves at any of them can leave a service
 worker at every port where that user listens, which then answers in the place of what is started there later. A name
-that is new at every start, and that nobody can guess, has none. Browsers lead every name below localhost to this
+that is new at every start, and that no one can guess, has none. Browsers lead every name below localhost to this
 machine, at ::1 or at 127.0.0.1: both are ours, or another user could listen at one of them.
 """
 

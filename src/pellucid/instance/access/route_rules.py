@@ -47,7 +47,7 @@ CLOSE = {"Connection": "close"}
 
 @dataclass(frozen=True)
 class RouteRule:
-    """capability: which one a request must have; None where everybody may send it. max_body_bytes: how long its body
+    """capability: which one a request must have; None where everyone may send it. max_body_bytes: how long its body
     may be. is_heavy: it takes so much work that guests may have only a few at a time."""
 
     capability: Capability | None
@@ -64,7 +64,7 @@ def needs(capability: Capability, max_body_bytes: int = MAX_JSON_BYTES, is_heavy
 
 
 def public(max_body_bytes: int = MAX_JSON_BYTES) -> Any:
-    """Declare that everybody may use a route: nothing that it gives is secret, or it checks that itself."""
+    """Declare that everyone may use a route: nothing that it gives is secret, or it checks that itself."""
     return Depends(RouteRule(None, max_body_bytes))
 
 

@@ -3,7 +3,7 @@
 Here: LiveVolume: in the scene from its first block on, drawn anew as blocks come, its colours following the values.
 Not here: blocks on the wire (transport), which volumes are taken (receiver).
 
-Voxels that have not come yet are seen as nothing. Whatever a person changes stays: what was chosen here is replaced
+Voxels that have not come yet are seen as nothing. Whatever a user changes stays: what was chosen here is replaced
 only while it still stands there.
 """
 

@@ -10,7 +10,7 @@ A program sends one message of a Line, {"token": ...} with one of
     "retrieve": {"layer": N, "box": "z0:z1,y0:y1,x0:x1" or ""}  -> {"shape": [...], "dtype": ...}, and a descriptor
 
 or {"kind": ..., "what": ..., "remedy": ..., "line": N}. A process that can enter the socket's folder belongs to the
-viewer's user, so that ``load`` opens whatever that person can, and lets the page open its folder from then on.
+viewer's user, so that ``load`` opens whatever that user can, and lets the page open its folder from then on.
 """
 
 import os

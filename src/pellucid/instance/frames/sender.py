@@ -1,6 +1,6 @@
 """From rendered images to encoded frames at every client.
 
-Here: FrameSender: encoding beside the next drawing, once for everybody who takes the same encoding; the newest wins.
+Here: FrameSender: encoding beside the next drawing, once for everyone who takes the same encoding; the newest wins.
 Not here: what is drawn and when (scheduler), codecs (encoders), the wire (connection).
 """
 
@@ -34,7 +34,7 @@ from pellucid.settings import current
 log = logging.getLogger(__name__)
 
 GUEST_KEY_S = 1.0
-"""Between key frames for guests: each costs everybody as much as ten other frames."""
+"""Between key frames for guests: each costs everyone as much as ten other frames."""
 THREADS = 3
 """One for each encoding."""
 
@@ -139,7 +139,7 @@ class FrameSender:
         self._timing.dropped += sum(not member.send_frame(image) for member in takers)
 
     def _newest_sent(self, view: View, encoding: Encoding) -> int:
-        """To any of those who take this encoding; the exact image goes to everybody."""
+        """To any of those who take this encoding; the exact image goes to everyone."""
         encodings: tuple[Encoding, ...] = ("jpeg", "h264", "png") if encoding == "png" else (encoding, "png")
         return max(self._sent[view, other] for other in encodings)
 

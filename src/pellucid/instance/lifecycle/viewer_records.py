@@ -3,7 +3,7 @@
 Here: ViewerRecord, writing it, listing those of viewers that are alive.
 Not here: attaching to one (client), viewers on other machines (agent).
 
-A record has the owner's token: the folder and the files are closed to everybody else.
+A record has the owner's token: the folder and the files are closed to everyone else.
 """
 
 import atexit
@@ -96,5 +96,5 @@ def find_crashed(port: int, folder: Path | None = None) -> ViewerRecord | None:
 
 
 def _read(path: Path) -> ViewerRecord | None:
-    """None where it is gone since, not a record, or not this person's."""
+    """None where it is gone since, not a record, or not the user's."""
     return read_dataclass(ViewerRecord, path)

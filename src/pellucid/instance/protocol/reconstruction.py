@@ -21,7 +21,7 @@ PreviewPosition = Literal["projection", "sinogram", "slice", "before"]
 """Of the page's images. before: a slice to compare with."""
 Index = Annotated[int, Field(ge=0, le=2**31)]
 AxisOrigin = Literal["guessed", "found", "chosen"]
-"""A quick guess, to be looked at more closely; a thorough search; or a person."""
+"""A quick guess, to be looked at more closely; a thorough search; or a user."""
 ComparedStep = Literal["nothing", "rings", "phase", "filter"]
 """What a slice is compared with: itself, without a step."""
 

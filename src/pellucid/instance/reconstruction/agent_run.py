@@ -66,7 +66,7 @@ class AgentRun:
 
 
 async def _pause(stopped: asyncio.Event, is_cancelled: bool) -> None:
-    """Until somebody stops it; once that has happened, for as long as the caller allows."""
+    """Until a user stops it; once that has happened, for as long as the caller allows."""
     await (asyncio.Event() if is_cancelled else stopped).wait()
 
 

@@ -29,7 +29,7 @@ How = Literal["replace", "add", "labels"]
 
 
 class Catalogue:
-    """Descriptions by source. names: what people call arrays that were handed over."""
+    """Descriptions by source. names: what users call arrays that were handed over."""
 
     def __init__(self) -> None:
         self._described: dict[str, SourceDescribed] = {}

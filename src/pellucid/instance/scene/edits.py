@@ -95,7 +95,7 @@ def without_paths(scene: Scene) -> Scene:
 
 
 def name_of(source: str) -> str:
-    """What people call a source: the last part of its path, and the dataset.
+    """What users call a source: the last part of its path, and the dataset.
 
     >>> name_of("/data/scans/rock.h5:/entry/data")
     'rock.h5:/entry/data'

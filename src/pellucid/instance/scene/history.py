@@ -1,7 +1,7 @@
 """The Scene over time: its revision, undo and redo, and the compared scene.
 
 Here: History, which every change goes through.
-Not here: what a change does to a scene (edits), telling anybody (session).
+Not here: what a change does to a scene (edits), telling anyone (session).
 """
 
 from collections import deque

@@ -29,7 +29,7 @@ from pellucid.workers.protocol.replies import ProgressReported
 MAX_KEPT = 20
 MAX_RUNNING = 8
 MAX_GUEST_RUNNING = 1
-"""Of all guests together: what they start competes with the images that everybody sees."""
+"""Of all guests together: what they start competes with the images that everyone sees."""
 log = logging.getLogger(__name__)
 Work = Callable[[str], Awaitable["Result | None"]]
 

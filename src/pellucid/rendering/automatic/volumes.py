@@ -1,7 +1,7 @@
 """The first image of a volume, without any settings.
 
 Here: a transfer function from the histogram (air transparent), labels in their colours, a camera that sees all of it.
-Not here: which values matter, and which are air (value_range), which side of a scan is up (orientation), what a person
+Not here: which values matter, and which are air (value_range), which side of a scan is up (orientation), what a user
 chooses afterwards (scene).
 """
 

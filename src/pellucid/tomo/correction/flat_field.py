@@ -135,7 +135,7 @@ class Correction:
 
 
 def black_sentences(black_rows: Iterable[int], dim_rows: Iterable[int], mended_views: Iterable[int]) -> list[str]:
-    """What a person should know of missing light.
+    """What a user should know of missing light.
 
     >>> black_sentences([7, 5], [], [])
     ['No light in any view in these rows, whose slices are empty: 5, 7.']

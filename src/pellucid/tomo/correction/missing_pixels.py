@@ -43,7 +43,7 @@ def fill_missing(frames: Voxels, *, is_shared: bool = False) -> tuple[Voxels, in
 
 
 def filled_sentences(count: int) -> list[str]:
-    """What a person should know of pixels of the projections that were filled in.
+    """What a user should know of pixels of the projections that were filled in.
 
     >>> filled_sentences(1200)
     ['1,200 pixels of single projections were NaN or infinite, and were filled in from the pixels beside them.']

@@ -133,7 +133,7 @@ def reconstruct(
 
 @dataclass(frozen=True)
 class _Request:
-    """All that a person said, less where to write."""
+    """All that a user said, less where to write."""
 
     source: str
     options: ScanOptions

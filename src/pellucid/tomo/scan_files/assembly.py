@@ -27,7 +27,7 @@ _FRAMES = "frames:"
 
 @dataclass(frozen=True)
 class ScanOptions:
-    """What a person says of a scan; everything that is empty is taken from the file.
+    """What a user says of a scan; everything that is empty is taken from the file.
 
     projections, flats, darks: the name of a dataset in the file, the path of another file, or some of the file's own
     frames as ``frames:0:10``. flats, darks: also ``none``, where the projections are corrected already; or several in

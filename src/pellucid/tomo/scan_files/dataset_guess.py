@@ -1,7 +1,7 @@
 """Guessing which datasets of an HDF5 file are the parts of a scan.
 
 Here: may_be_scan, and suggest(): what there is to choose from, and what is probably what.
-Not here: files that follow a convention (hdf5), what a person says (assembly).
+Not here: files that follow a convention (hdf5), what a user says (assembly).
 
 Names are judged by their words, shapes by what fits: flats and darks are as large as projections, and there are at
 least as many angles.
@@ -43,7 +43,7 @@ class Suggestion:
 
 
 def may_be_scan(location: str | Location) -> bool:
-    """Whether something is a file with datasets that a person might name as projections."""
+    """Whether something is a file with datasets that a user might name as projections."""
     place = Location.parse(location)
     if place.is_remote or place.is_memory or place.dataset or place.options or not place.local.is_file():
         return False

@@ -27,7 +27,7 @@ def prove(token: str, side: str, nonces: tuple[str, str]) -> str:
 
 
 def checked_token(token: str) -> str:
-    """The token, where it is one: an empty one would let anybody in."""
+    """The token, where it is one: an empty one would let anyone in."""
     if len(token) < 8:
         raise InvalidInput("The token is shorter than 8 characters.", remedy="Make one with secrets.token_urlsafe(32).")
     return token

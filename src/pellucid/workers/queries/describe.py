@@ -1,7 +1,7 @@
 """Describing a file or an array, and its first view.
 
 Here: describe, for volumes, points and meshes; measure, which goes through all voxels; inspect, which reads none.
-Not here: what people choose afterwards (instance).
+Not here: what users choose afterwards (instance).
 """
 
 from contextlib import closing
