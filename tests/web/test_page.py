@@ -151,6 +151,39 @@ def test_slices_share_a_cross_hair(page: Page) -> None:
     expect(slices).to_have_count(0)
 
 
+def test_a_slice_is_enlarged_zoomed_and_panned(page: Page) -> None:
+    page.keyboard.press("s")
+    across_z = page.get_by_role("slider", name="Slice across z")
+    small = across_z.bounding_box()
+    page.get_by_role("button", name="Enlarge the slice across z").click()
+    expect(page.get_by_role("slider", name="Slice across")).to_have_count(1)
+    large = across_z.bounding_box()
+    assert small is not None and large is not None and large["height"] > 2 * small["height"]
+    wait_until(lambda: page.evaluate("document.querySelector('.slice-image canvas').width") >= 700)
+    across_z.focus()
+    page.keyboard.press("+")
+    page.keyboard.press("+")
+    zoomed = across_z.bounding_box()
+    assert zoomed is not None and zoomed["width"] == pytest.approx(2.25 * large["width"], rel=0.01)
+    # The image keeps what is under the pointer: the middle of the frame is the middle of the volume.
+    page.mouse.click(large["x"] + large["width"] * 0.5 + 1, large["y"] + large["height"] * 0.5 + 1)
+    page.mouse.move(large["x"] + large["width"] * 0.5, large["y"] + large["height"] * 0.5)
+    page.keyboard.down("Shift")
+    page.mouse.down()
+    page.mouse.move(large["x"] + large["width"] * 0.5 + 40, large["y"] + large["height"] * 0.5, steps=4)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    moved = across_z.bounding_box()
+    assert moved is not None and moved["x"] == pytest.approx(zoomed["x"] + 40, abs=2)
+    across_z.focus()
+    page.keyboard.press("0")
+    assert across_z.bounding_box() == large
+    page.get_by_role("button", name="Show all slices").click()
+    expect(page.get_by_role("slider", name="Slice across")).to_have_count(3)
+    page.locator("canvas.view-canvas").first.focus()
+    page.keyboard.press("s")
+
+
 def test_a_face_of_the_box_is_dragged(page: Page) -> None:
     page.keyboard.press("c")
     handle = page.locator("circle.handle.is-y").first  # The face at the back: dragged down, it comes nearer.

@@ -122,4 +122,5 @@ function closeAll(session: Session): void {
   const { measureStart } = session.store.get();
   if (measureStart) return session.store.dispatch({ type: "measure-start", start: null });
   session.page({ drawer: "none", chosenFile: null, dialog: "none", scan: "", tool: "turn", isQuiet: false });
+  session.enlargeSlice(null);
 }

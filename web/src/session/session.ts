@@ -11,7 +11,7 @@ import { AccessDenied } from "../connection/pageSession";
 import { openLink } from "../connection/requests";
 import { RequestError } from "../connection/requestError";
 import { Socket } from "../connection/socket";
-import type { Camera, Change, Encoding, Hit, Incoming, Outgoing, ErrorMessage, View } from "../protocol";
+import type { Axis, Camera, Change, Encoding, Hit, Incoming, Outgoing, ErrorMessage, View } from "../protocol";
 import { MAX_EDGE, VERSION } from "../protocol";
 import type { Dialog, Interface, Notice } from "../state/state";
 import type { Store } from "../state/store";
@@ -112,7 +112,23 @@ export class Session {
   cut(voxel: Voxel | null, layer = 0): void {
     const by = this.store.get().welcome?.client ?? "";
     this.store.dispatch({ type: "cut", crossHair: { type: "cross_hair", voxel, layer, by } });
-    this.sliceSender.cut({ type: "slices", voxel, layer, edge: sliceEdge() });
+    this.sliceSender.cut({ type: "slices", voxel, layer, edge: this.sliceEdge(layer) });
+  }
+
+  /** Show one slice in place of everything else; null shows all three beside the scene. */
+  enlargeSlice(axis: Axis | null): void {
+    if (this.store.get().interface.largeSlice === axis) return;
+    this.page({ largeSlice: axis });
+    const { crossHair } = this.store.get();
+    if (crossHair?.voxel) this.cut(crossHair.voxel, crossHair.layer);
+  }
+
+  /** Pixels of the longer side of a slice's image: as it is shown, or, of a large one, a pixel for each voxel. */
+  private sliceEdge(layer: number): number {
+    const { layers, interface: page } = this.store.get();
+    if (page.largeSlice === null) return Math.round(Math.min(1024, (innerHeight / 3) * devicePixelRatio * 1.4));
+    const voxels = Math.max(...(layers?.layers[layer]?.shape ?? [1]));
+    return Math.round(Math.min(2048, Math.max(voxels, Math.max(innerHeight, innerWidth) * devicePixelRatio)));
   }
 
   /** Set a property of the scene. isMoving: a control is being dragged, and more changes will follow. */
@@ -200,8 +216,6 @@ export class Session {
 const NARROW = "(max-width: 760px)";
 
 /** Pixels that a slice can fill. */
-const sliceEdge = (): number => Math.round(Math.min(1024, (innerHeight / 3) * devicePixelRatio * 1.4));
-
 export const SessionContext = createContext<Session | null>(null);
 
 export function useSession(): Session {

@@ -3,6 +3,7 @@
 
 import type { Vector } from "../geometry/vector";
 import type {
+  Axis,
   Camera,
   Change,
   ControlsStatus,
@@ -80,6 +81,8 @@ export interface Interface {
   dialog: Dialog;
   /** The scan that is about to be reconstructed, by its path; empty where there is none. */
   scan: string;
+  /** The slice that takes the place of the scene and of the other two. */
+  largeSlice: Axis | null;
   chosen: Chosen;
   editedView: View;
 }
@@ -168,6 +171,7 @@ export const BEGINNING: PageState = {
     chosenFile: null,
     dialog: "none",
     scan: "",
+    largeSlice: null,
     chosen: { kind: "volumes", index: 0 },
     editedView: "main",
   },
