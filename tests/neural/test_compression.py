@@ -166,6 +166,33 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "c.plf").exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (CompressionOptions(device="foo"), "The device foo does not exist"),
+        (CompressionOptions(device="mps"), "The device mps does not exist"),
+        (CompressionOptions(seed=10**30), "The seed 10+ is out of range"),
+        (CompressionOptions(seed=-1), "The seed -1 is out of range"),
+        (CompressionOptions(size=10**15), "larger than the volume, which has 52,800"),
+    ],
+)
+def test_options_that_cannot_be_used_are_refused(options: CompressionOptions, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        compress(write(tmp_path / "a.npy", smooth()), tmp_path / "a.plf", options)
+
+
+def test_a_folder_is_refused_before_training(tmp_path: Path) -> None:
+    (tmp_path / "a.plf").mkdir()
+    with pytest.raises(InvalidInput, match="is a folder"):
+        compress(write(tmp_path / "a.npy", smooth()), tmp_path / "a.plf", CompressionOptions(overwrite=True))
+
+
+def test_a_size_without_end_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["compress", "a.npy", "-o", "a.plf", "--size", "9" * 400])
+    assert "is not a size" in capsys.readouterr().err
+
+
 def test_what_a_header_names_is_not_replaced(tmp_path: Path) -> None:
     array = smooth("uint8")
     (tmp_path / "voxels.plf").write_bytes(array.tobytes())

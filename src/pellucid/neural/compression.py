@@ -5,6 +5,7 @@ Not here: networks and training (models, training, cuda_training), bytes (pelluc
 """
 
 import math
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -40,6 +41,8 @@ WEIGHT_LEVELS = 400
 MAX_TRIES = 6
 CPU_BATCH = 1 << 12
 SMALLEST = 4096
+MIN_REFUSED = 1_000_000
+"""A field may be larger than its volume up to this size: small volumes are for trying things."""
 POINTS_AT_ONCE = 1 << 20
 MAX_VALUE = 1e37
 """Fields are float32: larger values, and differences of them, would become infinite."""
@@ -95,9 +98,10 @@ def compress(source: str | Path | Location, output: str | Path, options: Compres
     with open_volume(source) as volume:
         check_output(path, [volume.location])
         _check_values(volume)
+        size = options.size or _default_size(volume)
+        _check_size(size, volume)
         device = _device(options.device)
         samples = _samples(volume, device)
-        size = options.size or _default_size(volume)
         fitted = (
             _search(volume, samples, device, options, size)
             if options.psnr
@@ -121,6 +125,8 @@ def _check(options: CompressionOptions, path: Path) -> None:
         raise InvalidInput(f"{path} is not a name for a neural field.", remedy="Use a name that ends in .plf.")
     if path.exists() and not options.overwrite:
         raise OutputExists(str(path))
+    if path.is_dir():
+        raise InvalidInput(f"{path} is a folder.", remedy="Use the name of a file, such as field.plf.")
     if not path.absolute().parent.is_dir():
         raise InvalidInput(f"The folder of {path} does not exist.", remedy="Create it first.")
     numbers = {"size": options.size, "PSNR": options.psnr, "error": options.max_error, "time": options.seconds}
@@ -129,6 +135,8 @@ def _check(options: CompressionOptions, path: Path) -> None:
             raise InvalidInput(f"The {name} {value} is not positive.", remedy="Use a positive number.")
     if options.size is not None and options.size < SMALLEST:
         raise InvalidInput(f"A field of {options.size} bytes is too small.", remedy=f"Use at least {SMALLEST} bytes.")
+    if not 0 <= options.seed < 2**63:
+        raise InvalidInput(f"The seed {options.seed} is out of range.", remedy="Use a whole number from 0 to 2^63 - 1.")
 
 
 def _check_values(volume: Volume) -> None:
@@ -161,7 +169,18 @@ def _device(name: str | None) -> torch.device:
         raise InvalidInput(
             "PyTorch found no CUDA GPU on this machine.", remedy="Use --device cpu, or install PyTorch with CUDA."
         )
+    is_known = re.fullmatch(r"cpu|cuda(:\d{1,3})?", name)
+    if not is_known or (":" in name and int(name[5:]) >= torch.cuda.device_count()):
+        raise InvalidInput(f"The device {name} does not exist.", remedy="Use cpu, cuda or cuda:0.")
     return torch.device(name)
+
+
+def _check_size(size: int, volume: Volume) -> None:
+    if size > max(volume.nbytes, MIN_REFUSED):
+        raise InvalidInput(
+            f"A field of {size:,} bytes is larger than the volume, which has {volume.nbytes:,}.",
+            remedy="Use a smaller size, or store the volume with a lossless codec.",
+        )
 
 
 def _samples(volume: Volume, device: torch.device) -> Samples:

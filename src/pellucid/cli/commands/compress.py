@@ -81,7 +81,7 @@ def size_in_bytes(text: str) -> int:
     found = re.fullmatch(r"\s*([0-9.]+)\s*([kKmMgG]?i?[bB]?)\s*", text)
     try:
         return int(float(found[1]) * _UNITS[found[2].upper() if found[2].upper() in _UNITS else found[2].upper() + "B"])  # type: ignore[index]
-    except (TypeError, ValueError, KeyError):
+    except (TypeError, ValueError, KeyError, OverflowError):
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a size. Use a number of bytes, such as 131kB or 1MB."
         ) from None
