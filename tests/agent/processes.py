@@ -139,11 +139,11 @@ def end_everything(state: Path) -> None:
     found = holder(state / "agent")
     if found is None or not (process := ProcessId.parse(found.process)).is_alive:
         return
-    agency = AgentClient(found.url, found.token)
-    running = [one["id"] for one in agency.jobs() if one["state"]["phase"] not in OVER]
+    agent = AgentClient(found.url, found.token)
+    running = [one["id"] for one in agent.jobs() if one["state"]["phase"] not in OVER]
     for id in running:
-        agency.cancel(id)
-    wait_until(lambda: all(agency.job(id)["state"]["phase"] in OVER for id in running))
+        agent.cancel(id)
+    wait_until(lambda: all(agent.job(id)["state"]["phase"] in OVER for id in running))
     os.kill(process.pid, signal.SIGTERM)
     wait_until(lambda: not process.is_alive)
 

@@ -92,15 +92,15 @@ def test_what_was_stopped_ends_by_that() -> None:
 
 
 def test_what_was_stopped_and_has_ended_is_over_before_the_scheduler_says_so(scheduler: Told, tmp_path: Path) -> None:
-    keeper = JobSupervisor(tmp_path, Site("slurm", poll_s=60.0))
-    id = keeper.start(ViewerRequest()).id
+    supervisor = JobSupervisor(tmp_path, Site("slurm", poll_s=60.0))
+    id = supervisor.start(ViewerRequest()).id
     scheduler.text[id] = JobState("running", node="n1")
-    keeper.poll()
-    keeper.cancel(id)
+    supervisor.poll()
+    supervisor.cancel(id)
     (tmp_path / id / "exit").write_text("143\n")
-    keeper.poll()
+    supervisor.poll()
     assert scheduler.questions == 1
-    assert keeper.get(id).state == JobState("ended", "It was stopped.", node="n1")
+    assert supervisor.get(id).state == JobState("ended", "It was stopped.", node="n1")
 
 
 def test_another_agent_finds_everything(scheduler: Told, tmp_path: Path) -> None:
@@ -126,19 +126,19 @@ def test_another_agent_finds_everything(scheduler: Told, tmp_path: Path) -> None
 def test_one_whose_number_was_never_written_down_is_asked_for_all_the_same(scheduler: Told, tmp_path: Path) -> None:
     RecordStore(tmp_path).create(replace(VIEWER, handle=""), {})
     scheduler.text[VIEWER.id] = JobState("running")
-    keeper = JobSupervisor(tmp_path, SITE)
-    keeper.poll()
-    assert keeper.get(VIEWER.id).state.phase == "starting"
+    supervisor = JobSupervisor(tmp_path, SITE)
+    supervisor.poll()
+    assert supervisor.get(VIEWER.id).state.phase == "starting"
 
 
 def test_what_is_refused_leaves_nothing(scheduler: Told, tmp_path: Path) -> None:
     scheduler.refusal = InvalidInput("Slurm rejected the job: no.", remedy="Ask for less.")
-    keeper = JobSupervisor(tmp_path, SITE)
+    supervisor = JobSupervisor(tmp_path, SITE)
     with pytest.raises(InvalidInput, match="Slurm rejected"):
-        keeper.start(ViewerRequest())
-    assert list(tmp_path.iterdir()) == [] and keeper.records == []
+        supervisor.start(ViewerRequest())
+    assert list(tmp_path.iterdir()) == [] and supervisor.records == []
     with pytest.raises(NotFound):
-        keeper.cancel("none")
+        supervisor.cancel("none")
 
 
 class FullDisk:
@@ -164,7 +164,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> FullDisk:
 def test_a_viewer_whose_number_cannot_be_written_down_is_stopped(
     scheduler: Told, disk: FullDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keeper = JobSupervisor(tmp_path, SITE)
+    supervisor = JobSupervisor(tmp_path, SITE)
     submit = scheduler.submit
 
     def submit_and_fill(job: Job, site: Site) -> str:
@@ -173,16 +173,16 @@ def test_a_viewer_whose_number_cannot_be_written_down_is_stopped(
 
     monkeypatch.setattr(scheduler, "submit", submit_and_fill)
     with pytest.raises(OSError, match="No space left"):
-        keeper.start(ViewerRequest())
+        supervisor.start(ViewerRequest())
     (job,) = scheduler.jobs
     assert scheduler.cancelled == [(job.id, True)]
-    assert keeper.records == [] and list(tmp_path.iterdir()) == []
+    assert supervisor.records == [] and list(tmp_path.iterdir()) == []
 
 
 def test_one_that_cannot_be_stopped_either_stays_listed(
     scheduler: Told, disk: FullDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keeper = JobSupervisor(tmp_path, SITE)
+    supervisor = JobSupervisor(tmp_path, SITE)
     submit = scheduler.submit
 
     def submit_and_fail(job: Job, site: Site) -> str:
@@ -195,37 +195,37 @@ def test_one_that_cannot_be_stopped_either_stays_listed(
     monkeypatch.setattr(scheduler, "submit", submit_and_fail)
     monkeypatch.setattr(scheduler, "cancel", refuse)
     with pytest.raises(OSError, match="No space left"):
-        keeper.start(ViewerRequest())
-    (record,) = keeper.records
+        supervisor.start(ViewerRequest())
+    (record,) = supervisor.records
     assert record.handle == "1"
     disk.is_full = False
-    keeper.poll()
+    supervisor.poll()
     assert [one.handle for one in JobSupervisor(tmp_path, SITE).records] == ["1"]
 
 
 def test_a_record_that_cannot_be_made_leaves_nothing(scheduler: Told, disk: FullDisk, tmp_path: Path) -> None:
     disk.is_full = True
-    keeper = JobSupervisor(tmp_path, SITE)
+    supervisor = JobSupervisor(tmp_path, SITE)
     with pytest.raises(OSError, match="No space left"):
-        keeper.start(ViewerRequest())
-    assert scheduler.jobs == [] and keeper.records == [] and list(tmp_path.iterdir()) == []
+        supervisor.start(ViewerRequest())
+    assert scheduler.jobs == [] and supervisor.records == [] and list(tmp_path.iterdir()) == []
 
 
 def test_on_a_full_disk_everything_is_still_watched_and_stopped_and_written_later(
     scheduler: Told, disk: FullDisk, tmp_path: Path
 ) -> None:
     seen: list[str] = []
-    keeper = JobSupervisor(tmp_path, SITE, lambda record: seen.append(f"{record.name} {record.state.phase}"))
-    ids = [keeper.start(ViewerRequest(name=name)).id for name in ("a", "b")]
+    supervisor = JobSupervisor(tmp_path, SITE, lambda record: seen.append(f"{record.name} {record.state.phase}"))
+    ids = [supervisor.start(ViewerRequest(name=name)).id for name in ("a", "b")]
     disk.is_full = True
     scheduler.text |= {ids[0]: JobState("running", node="n1"), ids[1]: JobState("failed", "Failed with exit code 1.")}
-    keeper.poll()
-    keeper.cancel(ids[0])
-    assert [keeper.get(id).state.phase for id in ids] == ["ending", "failed"]
+    supervisor.poll()
+    supervisor.cancel(ids[0])
+    assert [supervisor.get(id).state.phase for id in ids] == ["ending", "failed"]
     assert scheduler.cancelled == [(ids[0], False)]
     assert seen[-3:] == ["a starting", "b failed", "a ending"]
     disk.is_full = False
-    keeper.poll()
+    supervisor.poll()
     assert {one.name: one.state.phase for one in JobSupervisor(tmp_path, SITE).records} == {
         "a": "ending",
         "b": "failed",
@@ -269,48 +269,48 @@ def test_the_audit_of_a_full_disk_is_written_later(tmp_path: Path) -> None:
 
 def test_what_does_not_end_is_made_to(scheduler: Told, tmp_path: Path) -> None:
     clock = Clock()
-    keeper = JobSupervisor(tmp_path, SITE, clock=clock)
-    id = keeper.start(ViewerRequest()).id
+    supervisor = JobSupervisor(tmp_path, SITE, clock=clock)
+    id = supervisor.start(ViewerRequest()).id
     scheduler.text[id] = JobState("running")
-    keeper.cancel(id)
-    keeper.poll()
-    assert keeper.get(id).state.phase == "ending"
+    supervisor.cancel(id)
+    supervisor.poll()
+    assert supervisor.get(id).state.phase == "ending"
     clock.now += SHUTDOWN_TIMEOUT_S
-    keeper.poll()
+    supervisor.poll()
     assert scheduler.cancelled == [(id, False), (id, True)]
     scheduler.text[id] = JobState("ended", "Cancelled.")
-    keeper.poll()
-    keeper.cancel(id)
-    assert keeper.get(id).state == JobState("ended", "It was stopped.") and len(scheduler.cancelled) == 2
+    supervisor.poll()
+    supervisor.cancel(id)
+    assert supervisor.get(id).state == JobState("ended", "It was stopped.") and len(scheduler.cancelled) == 2
 
 
 def test_what_is_over_is_kept_for_a_week(scheduler: Told, tmp_path: Path) -> None:
     clock = Clock()
-    keeper = JobSupervisor(tmp_path, SITE, clock=clock)
-    id = keeper.start(ViewerRequest()).id
+    supervisor = JobSupervisor(tmp_path, SITE, clock=clock)
+    id = supervisor.start(ViewerRequest()).id
     scheduler.text[id] = JobState("ended", "Finished.")
-    keeper.poll()
+    supervisor.poll()
     clock.now += KEPT_S
-    keeper.poll()
-    assert [record.id for record in keeper.records] == [id]
+    supervisor.poll()
+    assert [record.id for record in supervisor.records] == [id]
     clock.now += 1
-    keeper.poll()
-    assert keeper.records == [] and list(tmp_path.iterdir()) == []
+    supervisor.poll()
+    assert supervisor.records == [] and list(tmp_path.iterdir()) == []
 
 
 def test_a_hundred_that_wait_do_not_slow_the_next(scheduler: Told, tmp_path: Path) -> None:
-    keeper = JobSupervisor(tmp_path, SITE)
+    supervisor = JobSupervisor(tmp_path, SITE)
     for _ in range(120):
-        keeper.start(ViewerRequest())
-    keeper.poll()
+        supervisor.start(ViewerRequest())
+    supervisor.poll()
     assert scheduler.questions == 1
-    assert {record.state.place for record in keeper.records} == {3}
-    assert keeper.start(ViewerRequest()).state.phase == "queued"
+    assert {record.state.place for record in supervisor.records} == {3}
+    assert supervisor.start(ViewerRequest()).state.phase == "queued"
 
 
 def test_a_task_runs_in_its_folder_and_says_nothing_of_itself_in_its_script(scheduler: Told, tmp_path: Path) -> None:
-    keeper = JobSupervisor(tmp_path, SITE)
-    record = keeper.start(TaskRequest(("convert", "a.npy", "b.zarr"), "/data/my scans"))
+    supervisor = JobSupervisor(tmp_path, SITE)
+    record = supervisor.start(TaskRequest(("convert", "a.npy", "b.zarr"), "/data/my scans"))
     (job,) = scheduler.jobs
     assert job.command[:2] == ("/usr/bin/env", "--chdir=/data/my scans")
     assert job.command[3:7] == ("-m", "pellucid", "convert", "a.npy")

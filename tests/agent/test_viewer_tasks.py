@@ -52,15 +52,15 @@ def scheduler(monkeypatch: pytest.MonkeyPatch) -> FakeScheduler:
 
 
 @pytest.fixture
-def keeper(scheduler: FakeScheduler, tmp_path: Path) -> JobSupervisor:
-    keeper = JobSupervisor(tmp_path, SITE)
-    keeper.start(ViewerRequest(gpus=2, memory_bytes=7, cores=3))
-    return keeper
+def supervisor(scheduler: FakeScheduler, tmp_path: Path) -> JobSupervisor:
+    supervisor = JobSupervisor(tmp_path, SITE)
+    supervisor.start(ViewerRequest(gpus=2, memory_bytes=7, cores=3))
+    return supervisor
 
 
 @pytest.fixture
-def viewer(keeper: JobSupervisor, tmp_path: Path) -> ViewerTasks:
-    (record,) = keeper.records
+def viewer(supervisor: JobSupervisor, tmp_path: Path) -> ViewerTasks:
+    (record,) = supervisor.records
     return ViewerTasks(tmp_path / record.id, is_here=False, overrides=Overrides())
 
 
@@ -69,12 +69,12 @@ def task_job(scheduler: FakeScheduler, task: ViewerTask) -> Job:
 
 
 def test_a_request_becomes_a_job_with_the_viewers_resources(
-    keeper: JobSupervisor, viewer: ViewerTasks, scheduler: FakeScheduler, tmp_path: Path
+    supervisor: JobSupervisor, viewer: ViewerTasks, scheduler: FakeScheduler, tmp_path: Path
 ) -> None:
     task = viewer.submit(COMMAND)
     assert task.look().state is None
     for _ in range(2):  # It is started once.
-        take_requests(keeper, tmp_path)
+        take_requests(supervisor, tmp_path)
     job = task_job(scheduler, task)
     assert (job.resources.gpus, job.resources.memory_bytes, job.resources.cores) == (2, 7, 3)
     assert job.command[2] == f'{VARIABLE}=["/data"]'
@@ -83,17 +83,17 @@ def test_a_request_becomes_a_job_with_the_viewers_resources(
     recipe = Path(command[3])
     assert (recipe.read_text(), recipe.stat().st_mode & 0o077) == ('{"recipe": {}}', 0)
     assert len(scheduler.jobs) == 2
-    keeper.poll()
+    supervisor.poll()
     assert task.look().state == JobState("queued", "Priority", place=3)
     assert task.log == tmp_path / task.id / "log.txt"
 
 
 def test_an_agent_that_ended_before_it_removed_a_request_starts_it_once(
-    keeper: JobSupervisor, viewer: ViewerTasks, scheduler: FakeScheduler, tmp_path: Path
+    supervisor: JobSupervisor, viewer: ViewerTasks, scheduler: FakeScheduler, tmp_path: Path
 ) -> None:
     task = viewer.submit(COMMAND)
     written = (task.folder / f"{task.id}.request").read_text()
-    take_requests(keeper, tmp_path)
+    take_requests(supervisor, tmp_path)
     (task.folder / f"{task.id}.request").write_text(written)
     take_requests(JobSupervisor(tmp_path, SITE), tmp_path)
     assert [job.id for job in scheduler.jobs].count(task.id) == 1
@@ -101,26 +101,26 @@ def test_an_agent_that_ended_before_it_removed_a_request_starts_it_once(
 
 
 def test_a_task_is_cancelled(
-    keeper: JobSupervisor, viewer: ViewerTasks, scheduler: FakeScheduler, tmp_path: Path
+    supervisor: JobSupervisor, viewer: ViewerTasks, scheduler: FakeScheduler, tmp_path: Path
 ) -> None:
     running, waiting = viewer.submit(COMMAND), viewer.submit(COMMAND)
     waiting.cancel()
-    take_requests(keeper, tmp_path)
+    take_requests(supervisor, tmp_path)
     running.cancel()
-    take_requests(keeper, tmp_path)
+    take_requests(supervisor, tmp_path)
     assert scheduler.cancelled == [(running.id, False)]
     with pytest.raises(NotFound):
-        keeper.get(waiting.id)
+        supervisor.get(waiting.id)
     assert waiting.look().state is None
 
 
 def test_a_refusal_reaches_the_viewer(
-    keeper: JobSupervisor, viewer: ViewerTasks, scheduler: FakeScheduler, tmp_path: Path
+    supervisor: JobSupervisor, viewer: ViewerTasks, scheduler: FakeScheduler, tmp_path: Path
 ) -> None:
     scheduler.refusal = InvalidInput("Slurm rejected the job: no such partition.", remedy="Request less.")
     refused, malformed = viewer.submit(COMMAND), viewer.submit(COMMAND)
     (malformed.folder / f"{malformed.id}.request").write_text(json.dumps({"arguments": ["doctor"], "folder": "/"}))
-    take_requests(keeper, tmp_path)
+    take_requests(supervisor, tmp_path)
     seen = refused.look()
     assert seen.is_over and type(seen.refusal) is InvalidInput
     assert (seen.refusal.what, seen.refusal.remedy) == (scheduler.refusal.what, "Request less.")
@@ -128,16 +128,16 @@ def test_a_refusal_reaches_the_viewer(
 
 
 def test_progress_and_end_are_read_from_the_record(
-    keeper: JobSupervisor, viewer: ViewerTasks, scheduler: FakeScheduler, tmp_path: Path
+    supervisor: JobSupervisor, viewer: ViewerTasks, scheduler: FakeScheduler, tmp_path: Path
 ) -> None:
     task = viewer.submit(COMMAND)
-    take_requests(keeper, tmp_path)
+    take_requests(supervisor, tmp_path)
     progress = {"name": "Reconstructing", "fraction": 0.25, "text": "", "result": "", "error": None}
     (tmp_path / task.id / "progress.json").write_text(json.dumps(progress))
     scheduler.known[task.id] = JobState("running")
-    keeper.poll()
+    supervisor.poll()
     seen = task.look()
     assert seen.progress is not None and seen.progress.fraction == 0.25 and not seen.is_over
     scheduler.known[task.id] = JobState("ended")
-    keeper.poll()
+    supervisor.poll()
     assert task.look().is_over

@@ -50,7 +50,7 @@ STATUSES: dict[type[PellucidError], int] = {NotAllowed: 403, NotFound: 404, Disk
 
 
 def create_app(
-    keeper: JobSupervisor,
+    supervisor: JobSupervisor,
     access: Access,
     changes: ChangeNotifier,
     run: str = "",
@@ -63,10 +63,10 @@ def create_app(
     )  # fmt: skip
     _add_refusals(app)
     sessions.add(app, access)
-    _add_starting(app, keeper)
-    _add_opening(app, keeper, run)
-    _add_watching(app, keeper, changes)
-    routes.add(app, keeper.site)
+    _add_starting(app, supervisor)
+    _add_opening(app, supervisor, run)
+    _add_watching(app, supervisor, changes)
+    routes.add(app, supervisor.site)
     static_page.add(app)
     app.add_middleware(RouteMiddleware, table=RouteTable(app.routes))
     app.add_middleware(ConnectionMiddleware, connections=connections or ConnectionRegistry())
@@ -74,40 +74,40 @@ def create_app(
     return app
 
 
-def _add_starting(app: FastAPI, keeper: JobSupervisor) -> None:
+def _add_starting(app: FastAPI, supervisor: JobSupervisor) -> None:
     @app.post("/api/instances")
     async def start_viewer(request: ViewerRequest) -> dict[str, Any]:
-        return entry(keeper, await asyncio.to_thread(keeper.start, request))
+        return entry(supervisor, await asyncio.to_thread(supervisor.start, request))
 
     @app.post("/api/tasks")
     async def start_task(request: TaskRequest) -> dict[str, Any]:
-        return entry(keeper, await asyncio.to_thread(keeper.start, request))
+        return entry(supervisor, await asyncio.to_thread(supervisor.start, request))
 
     @app.post("/api/batches")
     async def start_many(request: BatchRequest) -> list[dict[str, Any]]:
-        return [entry(keeper, record) for record in await asyncio.to_thread(start_batch, keeper, request)]
+        return [entry(supervisor, record) for record in await asyncio.to_thread(start_batch, supervisor, request)]
 
     @app.delete("/api/batches/{batch}")
     async def cancel_many(batch: str) -> list[dict[str, Any]]:
-        return [entry(keeper, record) for record in await asyncio.to_thread(cancel_batch, keeper, batch)]
+        return [entry(supervisor, record) for record in await asyncio.to_thread(cancel_batch, supervisor, batch)]
 
     @app.delete("/api/jobs/{id}")
     async def cancel(id: str) -> dict[str, Any]:
-        await asyncio.to_thread(keeper.cancel, id)
-        return entry(keeper, keeper.get(id))
+        await asyncio.to_thread(supervisor.cancel, id)
+        return entry(supervisor, supervisor.get(id))
 
     @app.get("/api/estimate")
     async def estimated(shape: Annotated[list[int], Query()], dtype: str = "float32") -> dict[str, int]:
-        wanted = estimate(volume_bytes(shape, dtype), keeper.site)
-        refuse_impossible(wanted, keeper.site)
+        wanted = estimate(volume_bytes(shape, dtype), supervisor.site)
+        refuse_impossible(wanted, supervisor.site)
         return {"gpus": wanted.gpus, "memory_bytes": wanted.memory_bytes}
 
 
-def _add_watching(app: FastAPI, keeper: JobSupervisor, changes: ChangeNotifier) -> None:
+def _add_watching(app: FastAPI, supervisor: JobSupervisor, changes: ChangeNotifier) -> None:
     @app.get("/api/about")
     async def about(request: Request) -> dict[str, Any]:
         """hub: the address of the Hub that the request came through, if it did."""
-        site = keeper.site
+        site = supervisor.site
         chosen = {
             name: getattr(site, name) for name in ("scheduler", "partition", "time_limit_minutes", "may_override")
         }
@@ -122,31 +122,31 @@ def _add_watching(app: FastAPI, keeper: JobSupervisor, changes: ChangeNotifier) 
     @app.get("/api/jobs")
     async def jobs() -> list[dict[str, Any]]:
         # On a thread: it reads files, on whatever disk they are, and the proxy must not wait for that.
-        return await asyncio.to_thread(lambda: [entry(keeper, record) for record in keeper.records])
+        return await asyncio.to_thread(lambda: [entry(supervisor, record) for record in supervisor.records])
 
     @app.get("/api/jobs/{id}")
     async def job(id: str, not_phase: str = "", wait_s: float = 0.0) -> dict[str, Any]:
         """With ``not_phase``, the answer waits until it is in another phase than that, or until wait_s are over."""
-        await changes.wait_until_changed(lambda: keeper.get(id).state.phase != not_phase, min(wait_s, MAX_WAIT_S))
-        return await asyncio.to_thread(entry, keeper, keeper.get(id))
+        await changes.wait_until_changed(lambda: supervisor.get(id).state.phase != not_phase, min(wait_s, MAX_WAIT_S))
+        return await asyncio.to_thread(entry, supervisor, supervisor.get(id))
 
     @app.get("/api/jobs/{id}/log", response_class=PlainTextResponse)
     async def log(id: str) -> str:
-        return "\n".join(await asyncio.to_thread(keeper.outputs.log_lines, keeper.get(id))) + "\n"
+        return "\n".join(await asyncio.to_thread(supervisor.outputs.log_lines, supervisor.get(id))) + "\n"
 
     @app.get("/metrics", response_class=PlainTextResponse)
     async def measured() -> str:
-        return metrics.text(keeper)
+        return metrics.text(supervisor)
 
 
-def _add_opening(app: FastAPI, keeper: JobSupervisor, run: str) -> None:
+def _add_opening(app: FastAPI, supervisor: JobSupervisor, run: str) -> None:
     @app.post("/api/jobs/{id}/open")
     async def open_viewer(id: str) -> dict[str, str]:
         """Links to a viewer that work once. path: below the agent's address. direct: of a viewer on another machine,
         its own address, with the hash of the only certificate to be believed; else ""."""
-        address = await asyncio.to_thread(keeper.address, id)
+        address = await asyncio.to_thread(supervisor.address, id)
         if address is None:
-            record = keeper.get(id)
+            record = supervisor.get(id)
             raise InvalidInput(f"{record.name} is {record.state.phase}.", remedy="Open a running viewer.")
         direct = ""
         if address.certificate:
@@ -155,7 +155,7 @@ def _add_opening(app: FastAPI, keeper: JobSupervisor, run: str) -> None:
         return {"path": f"i/{id}/#code={make_code(address.token, run)}", "direct": direct}
 
 
-def entry(keeper: JobSupervisor, record: JobRecord) -> dict[str, Any]:
+def entry(supervisor: JobSupervisor, record: JobRecord) -> dict[str, Any]:
     """A record as JSON, with its addresses.
 
     path: below the agent's own address; "" where there is no way yet. port: of a viewer on this machine, else 0.
@@ -163,11 +163,11 @@ def entry(keeper: JobSupervisor, record: JobRecord) -> dict[str, Any]:
     """
     reported_to = record_json(record)
     del reported_to["handle"]
-    address = keeper.address(record.id) if record.kind == "viewer" else None
-    progress = keeper.outputs.progress(record) if record.kind == "task" else None
+    address = supervisor.address(record.id) if record.kind == "viewer" else None
+    progress = supervisor.outputs.progress(record) if record.kind == "task" else None
     path = f"i/{record.id}/" if address is not None else ""
     port = address.port if address is not None and address.socket else 0
-    saved = keeper.outputs.saved_state(record) if record.kind == "viewer" else ""
+    saved = supervisor.outputs.saved_state(record) if record.kind == "viewer" else ""
     known = {"path": path, "port": port, "progress": None if progress is None else asdict(progress), "saved": saved}
     return reported_to | known
 

@@ -132,14 +132,14 @@ class Agent:
             self._audit.note(record)
             changes.notify()
 
-        self._keeper = JobSupervisor(self._folder / "jobs", read_site(current().site_file), changed)
+        self._supervisor = JobSupervisor(self._folder / "jobs", read_site(current().site_file), changed)
         front, access = self._front, self._access
         place = None if front is None else front.place
         acceptor = ReverseProxy(
             str(inner / "socket"), self._find, self._use, None if front is None else front.gate, place=place
         )
         connections = ConnectionRegistry()
-        app: ASGIApp = create_app(self._keeper, access, changes, acceptor.run, connections)
+        app: ASGIApp = create_app(self._supervisor, access, changes, acceptor.run, connections)
         config = uvicorn.Config(
             app if front is None else front.with_auth(app, access.token), log_level="error", access_log=False,
             http="h11", server_header=False, proxy_headers=False, timeout_graceful_shutdown=TIMEOUT_S, lifespan="off",
@@ -150,7 +150,7 @@ class Agent:
             raise InvalidInput("Another agent started at the same time.", remedy="Use the other agent.")
         work = [asyncio.create_task(self._watch()), asyncio.create_task(self._renew(url))]
         if front is not None:
-            work.append(asyncio.create_task(front.report(self._keeper)))
+            work.append(asyncio.create_task(front.report(self._supervisor)))
         _send_state(ready, "ready")
         try:
             await self._server.serve(sockets=[_listening(inner / "socket")])
@@ -175,7 +175,7 @@ class Agent:
 
     async def _find(self, id: str) -> ViewerAddress | None:
         with suppress(NotFound):
-            address = await asyncio.to_thread(self._keeper.address, id)
+            address = await asyncio.to_thread(self._supervisor.address, id)
             if address is not None and address.host == socket.gethostname():
                 return replace(address, host=HOST)
             return address
@@ -184,16 +184,16 @@ class Agent:
     async def _watch(self) -> None:
         while True:
             try:
-                await asyncio.to_thread(self._keeper.poll)
-                await asyncio.to_thread(take_requests, self._keeper, self._folder / "jobs")
+                await asyncio.to_thread(self._supervisor.poll)
+                await asyncio.to_thread(take_requests, self._supervisor, self._folder / "jobs")
             except Exception:
                 # The edge of the watch: one bad look must not end all later ones.
                 log.exception("supervising the jobs failed")
-            is_busy = self._keeper.is_busy
+            is_busy = self._supervisor.is_busy
             self._used_at = time.monotonic() if is_busy else self._used_at
             if time.monotonic() - self._used_at > self._idle_s:
                 self._server.should_exit = True
-            await asyncio.sleep(LOCAL_POLL_S if self._keeper.is_starting else QUIET_POLL_S)
+            await asyncio.sleep(LOCAL_POLL_S if self._supervisor.is_starting else QUIET_POLL_S)
 
     async def _renew(self, url: str) -> None:
         while True:

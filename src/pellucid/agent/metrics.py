@@ -11,15 +11,15 @@ from pathlib import Path
 from pellucid.agent.jobs.supervisor import JobSupervisor
 
 
-def text(keeper: JobSupervisor) -> str:
-    return "\n".join(_lines(keeper)) + "\n"
+def text(supervisor: JobSupervisor) -> str:
+    return "\n".join(_lines(supervisor)) + "\n"
 
 
-def _lines(keeper: JobSupervisor) -> Iterator[str]:
-    counts = Counter((record.kind, record.state.phase) for record in keeper.records)
+def _lines(supervisor: JobSupervisor) -> Iterator[str]:
+    counts = Counter((record.kind, record.state.phase) for record in supervisor.records)
     reply = [(f'kind="{kind}",phase="{phase}"', count) for (kind, phase), count in sorted(counts.items())]
     yield from _metric("pellucid_jobs", "gauge", "Viewers and tasks on record.", reply)
-    request = sorted(keeper.schedulers.request.items())
+    request = sorted(supervisor.schedulers.request.items())
     questions = [(f'scheduler="{name}"', one.count) for name, one in request]
     yield from _metric(
         "pellucid_scheduler_questions_total", "counter", "Number of queries to the scheduler.", questions

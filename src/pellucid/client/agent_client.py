@@ -50,8 +50,8 @@ class AgentClient:
             return cls(hub.started().agent_url, hub.token, is_behind_hub=True)
         for _ in range(TRIES):
             with suppress(InvalidInput):  # One on another machine may be gone: one that is started here finds out.
-                if (agency := cls.find()) is not None:
-                    return agency
+                if (agent := cls.find()) is not None:
+                    return agent
             state, what, remedy = _started()
             if state == "elsewhere":
                 raise AgentElsewhere(what, remedy=remedy)

@@ -52,15 +52,15 @@ class JobOptions(TypedDict, total=False):
 class PendingViewer:
     """A viewer that was requested. ``wait`` returns it as soon as it can be used."""
 
-    def __init__(self, agency: AgentClient, reply: dict[str, Any]) -> None:
-        self._agency, self._reply = agency, reply
+    def __init__(self, agent: AgentClient, reply: dict[str, Any]) -> None:
+        self._agent, self._reply = agent, reply
         self.id: str = reply["id"]
         self.name: str = reply["name"]
 
     @property
     def state(self) -> JobState:
         """The current state; while it is queued, with place, reason and expected_start."""
-        self._reply = self._agency.job(self.id)
+        self._reply = self._agent.job(self.id)
         return _state(self._reply)
 
     @property
@@ -76,7 +76,7 @@ class PendingViewer:
 
     @property
     def log(self) -> str:
-        return self._agency.log(self.id)
+        return self._agent.log(self.id)
 
     def wait(self, timeout_s: float | None = None) -> "JobViewer":
         """Wait until it can be used. Raises JobEnded if it has ended, and TimeoutError after the timeout."""
@@ -85,8 +85,8 @@ class PendingViewer:
             left_s = deadline - time.monotonic()
             if left_s <= 0:
                 raise TimeoutError(f"The viewer is {_state(self._reply).phase} after {timeout_s} s.")
-            self._reply = self._agency.job(self.id, _state(self._reply).phase, min(left_s, ASK_AGAIN_S))
-        return JobViewer(self, self._agency.link(self.id))
+            self._reply = self._agent.job(self.id, _state(self._reply).phase, min(left_s, ASK_AGAIN_S))
+        return JobViewer(self, self._agent.link(self.id))
 
     def _is_ready(self) -> bool:
         state = _state(self._reply)
@@ -97,7 +97,7 @@ class PendingViewer:
 
     def shutdown(self) -> None:
         """Stop it, in any state."""
-        self._agency.cancel(self.id)
+        self._agent.cancel(self.id)
 
     def wait_until_ended(self, timeout_s: float | None = None) -> None:
         """Until it has ended; after the timeout it is made to."""
@@ -108,7 +108,7 @@ class PendingViewer:
             if left_s <= 0:
                 self.shutdown()
                 deadline = float("inf")
-            reply = self._agency.job(self.id, state.phase, min(max(left_s, 0.0), ASK_AGAIN_S))
+            reply = self._agent.job(self.id, state.phase, min(max(left_s, 0.0), ASK_AGAIN_S))
             state = _state(reply)
 
     def __repr__(self) -> str:
@@ -149,8 +149,8 @@ class AgentViewer(ViewerRecord):
     @property
     def pending(self) -> PendingViewer:
         """To wait for it, or to end it."""
-        agency = AgentClient.find_or_start()
-        return PendingViewer(agency, agency.job(self.id))
+        agent = AgentClient.find_or_start()
+        return PendingViewer(agent, agent.job(self.id))
 
 
 def request_viewer(
@@ -167,8 +167,8 @@ def request_viewer(
     if "source" in request and not {"shape", "gpus"} & request.keys():
         request |= _measured(str(request["source"]))
     request |= {"device": device, "roots": folders, "idle_timeout_s": idle_timeout_minutes * 60, "overrides": overrides}
-    agency = AgentClient.find_or_start()
-    return PendingViewer(agency, agency.start(request))
+    agent = AgentClient.find_or_start()
+    return PendingViewer(agent, agent.start(request))
 
 
 def _measured(source: str) -> dict[str, Any]:
@@ -189,15 +189,15 @@ def _measured(source: str) -> dict[str, Any]:
 def agent_viewers() -> list[AgentViewer]:
     """The viewers that the agent keeps and that are not over; none where no agent runs."""
     try:
-        agency = AgentClient.find()
+        agent = AgentClient.find()
     except InvalidInput:  # It is on another machine, and keeps them all the same.
         return []
-    reply = [] if agency is None else [one for one in agency.jobs() if one["kind"] == "viewer"]
-    return [one for one in (_kept(agency, one) for one in reply if agency is not None) if one.is_alive]
+    reply = [] if agent is None else [one for one in agent.jobs() if one["kind"] == "viewer"]
+    return [one for one in (_kept(agent, one) for one in reply if agent is not None) if one.is_alive]
 
 
-def _kept(agency: AgentClient, reply: dict[str, Any]) -> AgentViewer:
-    address = agency.address + reply["path"] if reply["path"] else ""
+def _kept(agent: AgentClient, reply: dict[str, Any]) -> AgentViewer:
+    address = agent.address + reply["path"] if reply["path"] else ""
     state = _state(reply)
     return AgentViewer(address, 0, state.node, reply["created_at"], -1, id=reply["id"], state=state, port=reply["port"])
 

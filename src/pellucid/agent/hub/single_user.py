@@ -55,9 +55,9 @@ class SingleUserServer:
         path = came.target.partition(f"/i/{viewer}/")[0]
         return f"{proto}://{host}{path}/i/{viewer}/".replace(" ", "")
 
-    async def report(self, keeper: "JobSupervisor") -> None:
+    async def report(self, supervisor: "JobSupervisor") -> None:
         """Until it is cancelled."""
-        self._activity.seen = keeper.used_at
+        self._activity.seen = supervisor.used_at
         await self._activity.run()
 
     @staticmethod

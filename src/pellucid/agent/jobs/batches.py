@@ -49,29 +49,29 @@ class BatchRequest:
         ]
 
 
-def start_batch(keeper: JobSupervisor, request: BatchRequest) -> list[JobRecord]:
+def start_batch(supervisor: JobSupervisor, request: BatchRequest) -> list[JobRecord]:
     """One task for each file; all of them or none. A batch is called what its first task is."""
     tasks, batch, started = request.tasks, secrets.token_hex(5), list[JobRecord]()
     if len(tasks) == 1:
-        return [keeper.start(tasks[0])]
+        return [supervisor.start(tasks[0])]
     try:
         for task in tasks:
-            started.append(keeper.start(task, "" if started else batch, batch))
+            started.append(supervisor.start(task, "" if started else batch, batch))
     except PellucidError:
         for record in started:
-            keeper.cancel(record.id)
+            supervisor.cancel(record.id)
         raise
     return started
 
 
-def cancel_batch(keeper: JobSupervisor, batch: str) -> list[JobRecord]:
+def cancel_batch(supervisor: JobSupervisor, batch: str) -> list[JobRecord]:
     """The last ones first: what is cancelled makes room for the next."""
-    members = [record for record in keeper.records if record.batch == batch]
+    members = [record for record in supervisor.records if record.batch == batch]
     if not members:
         raise NotFound(f"The batch {batch}")
     for record in reversed(members):
-        keeper.cancel(record.id)
-    return [keeper.get(record.id) for record in members]
+        supervisor.cancel(record.id)
+    return [supervisor.get(record.id) for record in members]
 
 
 def _filled(arguments: tuple[str, ...], file: str) -> tuple[str, ...]:

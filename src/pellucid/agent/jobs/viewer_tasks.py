@@ -75,33 +75,35 @@ class ViewerTask:
         write_private(self.folder / f"{self.id}{CANCEL}", "")
 
 
-def take_requests(keeper: JobSupervisor, jobs: Path) -> None:
+def take_requests(supervisor: JobSupervisor, jobs: Path) -> None:
     """Start and cancel what viewers ask for. jobs: the folder of the records."""
-    for viewer in keeper.records:
+    for viewer in supervisor.records:
         folder = jobs / viewer.id / TASKS
         if viewer.kind == "viewer" and folder.is_dir():
-            _take(keeper, folder)
+            _take(supervisor, folder)
 
 
-def _take(keeper: JobSupervisor, folder: Path) -> None:
+def _take(supervisor: JobSupervisor, folder: Path) -> None:
     paths = [path for path in sorted(folder.iterdir()) if ID.fullmatch(path.stem)]
-    known = {record.id for record in keeper.records}  # With those of an agent that ended before it removed a request.
+    known = {
+        record.id for record in supervisor.records
+    }  # With those of an agent that ended before it removed a request.
     for path in paths:
         if path.suffix == REQUEST:
             if path.stem not in known and not path.with_suffix(CANCEL).exists():
-                _start(keeper, path)
+                _start(supervisor, path)
             path.unlink()
     for path in paths:
         if path.suffix == CANCEL:
             with suppress(NotFound):  # It was never started.
-                keeper.cancel(path.stem)
+                supervisor.cancel(path.stem)
             path.unlink()
 
 
-def _start(keeper: JobSupervisor, path: Path) -> None:
+def _start(supervisor: JobSupervisor, path: Path) -> None:
     try:
         request: TaskRequest = from_json(TaskRequest, read_json(path), path.name)
-        keeper.start(request, path.stem)
+        supervisor.start(request, path.stem)
     except PellucidError as error:
         write_json(path.with_suffix(REFUSAL), asdict(TaskError.of(error)))
 

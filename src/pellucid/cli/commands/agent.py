@@ -107,37 +107,37 @@ def start(options: argparse.Namespace) -> int:
         roots.append(str(Path(requested["source"]).parent))
     pending = request_viewer(requested, device=options.device, roots=roots, idle_timeout_minutes=options.idle_timeout)  # type: ignore[arg-type]
     if options.no_wait:
-        print(_line(_agency().job(pending.id)))
+        print(_line(_agent().job(pending.id)))
         return 0
     print(pending.wait().url)
     return 0
 
 
 def run_task(options: argparse.Namespace) -> int:
-    agency = AgentClient.find_or_start()
+    agent = AgentClient.find_or_start()
     request: dict[str, Any] = {
         "arguments": options.arguments, "folder": str(Path.cwd()), "gpus": options.gpus,
         "memory_bytes": parse_size(options.memory), "cores": options.cores, "overrides": _overrides(options),
     }  # fmt: skip
     if options.each:
-        started = agency.run_batch(request | {"files": [str(Path(file).absolute()) for file in options.each]})
+        started = agent.run_batch(request | {"files": [str(Path(file).absolute()) for file in options.each]})
     else:
-        started = [agency.run(request | {"name": options.name})]
-    ended = [_waited_for(agency, reply) if options.wait else reply for reply in started]
+        started = [agent.run(request | {"name": options.name})]
+    ended = [_waited_for(agent, reply) if options.wait else reply for reply in started]
     for reply in ended:
         print(_line(reply))
     return int(any(reply["state"]["phase"] in ("failed", "lost") for reply in ended))
 
 
-def _waited_for(agency: AgentClient, reply: dict[str, Any]) -> dict[str, Any]:
+def _waited_for(agent: AgentClient, reply: dict[str, Any]) -> dict[str, Any]:
     while reply["state"]["phase"] not in OVER:
-        reply = agency.job(reply["id"], reply["state"]["phase"], ASK_AGAIN_S)
+        reply = agent.job(reply["id"], reply["state"]["phase"], ASK_AGAIN_S)
     return reply
 
 
 def show_list(options: argparse.Namespace) -> int:
-    agency = AgentClient.find()
-    reply = [] if agency is None else agency.jobs()
+    agent = AgentClient.find()
+    reply = [] if agent is None else agent.jobs()
     shown = [one for one in reply if options.all or one["state"]["phase"] not in OVER]
     ports = {one["port"] for one in reply}
     own = [one for one in running_viewers() if urlsplit(one.address).port not in ports]
@@ -158,37 +158,37 @@ def show(options: argparse.Namespace) -> int:
 
 def stop(options: argparse.Namespace) -> int:
     for one in _named(options.id):
-        _agency().cancel(one["id"])
-        PendingViewer(_agency(), one).wait_until_ended()
-        print(_line(_agency().job(one["id"])))
+        _agent().cancel(one["id"])
+        PendingViewer(_agent(), one).wait_until_ended()
+        print(_line(_agent().job(one["id"])))
     return 0
 
 
 def logs(options: argparse.Namespace) -> int:
     for one in _named(options.id):
-        print(_agency().log(one["id"]), end="")
+        print(_agent().log(one["id"]), end="")
     return 0
 
 
 def open_page(options: argparse.Namespace) -> int:
-    agency = AgentClient.find_or_start()
+    agent = AgentClient.find_or_start()
     id = "" if options.id is None else str(_named([options.id])[0]["id"])
-    print(agency.link(id) if id else agency.url)
+    print(agent.link(id) if id else agent.url)
     if not options.no_browser and has_browser():
-        open_browser(agency.link(id) if id else agency.url)
+        open_browser(agent.link(id) if id else agent.url)
     return 0
 
 
-def _agency() -> AgentClient:
-    agency = AgentClient.find()
-    if agency is None:
+def _agent() -> AgentClient:
+    agent = AgentClient.find()
+    if agent is None:
         raise InvalidInput("Nothing is running.", remedy="Start a viewer with pellucid start.")
-    return agency
+    return agent
 
 
 def _named(names: list[str]) -> list[dict[str, Any]]:
     """What is meant by the first letters of ids."""
-    jobs, found = _agency().jobs(), []
+    jobs, found = _agent().jobs(), []
     for name in names:
         meant = [one for one in jobs if one["id"].startswith(name)]
         if len(meant) != 1:
