@@ -17,9 +17,11 @@ from pellucid.instance.access.guest_limits import (
     MAX_GUEST_PIXELS,
     MAX_GUEST_SCENE_BYTES,
     MAX_LAYERS,
+    MIN_GUEST_STEP,
     check_movie,
     check_scene_size,
     check_screenshot,
+    check_step,
     limited_size,
     scene_bytes,
 )
@@ -230,6 +232,23 @@ def test_guests_may_not_make_a_long_scene_longer() -> None:
     check_scene_size(longer, scene, "own")
     with pytest.raises(InvalidInput, match="bytes; the maximum is"):
         check_scene_size(longer, scene, "control")
+
+
+def test_a_guest_cannot_make_images_slow_for_everybody(fresh: Instance) -> None:
+    with open_page(fresh, "control") as page:
+        page.patch("step", value=0.01)
+        assert "A step of 0.01 voxels" in page.hear_text("error")["what"]
+        page.patch("step", value=MIN_GUEST_STEP)
+        while page.hear_text("state")["scene"]["step"] != MIN_GUEST_STEP:
+            pass
+
+
+def test_guests_may_not_make_a_small_step_smaller() -> None:
+    small = Scene(step=0.05)
+    check_step(small, small, "control")
+    check_step(Scene(step=0.01), small, "own")
+    with pytest.raises(NotAllowed, match=r"A step of 0\.02 voxels"):
+        check_step(Scene(step=0.02), small, "control")
 
 
 # Rates

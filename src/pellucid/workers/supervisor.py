@@ -160,9 +160,10 @@ class SupervisedWorker:
                 self._process.send(self._request)
             return self._request.number
 
-    def screenshot(self, view: requests.ViewSpec) -> "Future[Voxels]":
-        """One exact image, copied, when there is time for it."""
-        return self.send_request("taking a screenshot", lambda request: requests.TakeScreenshot(request, view))
+    def screenshot(self, view: requests.ViewSpec, *, is_for_guest: bool = False) -> "Future[Voxels]":
+        """One exact image, copied, when there is time for it. is_for_guest: it waits for everything else."""
+        what = "taking a screenshot"
+        return self.send_request(what, lambda request: requests.TakeScreenshot(request, view, is_for_guest))
 
     def use_array(self, source: str, handed: OwnedArray) -> "Future[replies.Done]":
         """A volume by this name, now and in every process that takes over. The array belongs to this object."""

@@ -24,6 +24,8 @@ MAX_GUEST_SCENE_BYTES = 2**17
 MAX_TEXT = 200
 MAX_SOURCE_TEXT = 4096
 """Characters of a text in a scene, and of the source of a layer."""
+MIN_GUEST_STEP = 0.1
+"""Voxels between the samples of a ray: at the smallest step that a scene may have, an image takes minutes."""
 MAX_GUEST_PIXELS = 3840 * 2160
 MAX_GUEST_MOVIE_PIXELS = 1920 * 1080
 MAX_GUEST_MOVIE_FRAMES = 600
@@ -62,6 +64,13 @@ def check_scene_size(scene: Scene, before: Scene, capability: Capability) -> Non
     if size > max_bytes:
         remedy = "Use fewer layers, points of transfer functions or colours of labels."
         raise InvalidInput(f"The scene would have {size:,} bytes; the maximum is {max_bytes:,}.", remedy=remedy)
+
+
+def check_step(scene: Scene, before: Scene, capability: Capability) -> None:
+    """Refuse a step that makes images slow for everybody; guests may not make a small one smaller."""
+    if not allows(capability, "own") and scene.step < min(MIN_GUEST_STEP, before.step):
+        remedy = f"Use {MIN_GUEST_STEP} or more, or ask the owner of the viewer."
+        raise NotAllowed(f"A step of {scene.step:g} voxels is smaller than this link allows.", remedy=remedy)
 
 
 def scene_bytes(scene: Scene) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 
 from pellucid.errors import InvalidInput
 from pellucid.instance.access.capabilities import require
-from pellucid.instance.access.guest_limits import LAYER_LISTS, check_scene_size
+from pellucid.instance.access.guest_limits import LAYER_LISTS, check_scene_size, check_step
 from pellucid.instance.protocol.shared_types import Capability
 from pellucid.instance.scene.edits import name_of, sources
 from pellucid.instance.scene.history import ScenePair
@@ -28,8 +28,10 @@ def check_change(session: Session, pair: ScenePair, capability: Capability) -> S
     """Refuse a scene that a patch must not lead to: too long, or naming what it may not."""
     now = session.history
     check_scene_size(pair.scene, now.scene, capability)
+    check_step(pair.scene, now.scene, capability)
     if pair.other is not None:
         check_scene_size(pair.other, now.other or now.scene, capability)
+        check_step(pair.other, now.other or now.scene, capability)
     if shadings_named(pair) - shadings_named(now.pair):
         require(capability, "own")
     return check_sources(session, pair, capability)

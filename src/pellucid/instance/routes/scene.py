@@ -100,7 +100,8 @@ async def screenshot(
     check_screenshot(width, height, has)
     shown = session.shadings.drawable(session.history.scene)
     with session.idle.held_off():
-        pixels = await asyncio.wrap_future(session.worker.screenshot(requests.ViewSpec(shown, width, height)))
+        view, is_for_guest = requests.ViewSpec(shown, width, height), not allows(has, "own")
+        pixels = await asyncio.wrap_future(session.worker.screenshot(view, is_for_guest=is_for_guest))
     session.shadings.were_drawn([shown])
     if format == "raw":
         return Response(pixels.tobytes(), media_type="application/octet-stream")

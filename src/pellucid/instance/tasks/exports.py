@@ -95,7 +95,7 @@ def start_movie(session: Session, request: MovieRequest, by: Requester) -> str:
                 raise Cancelled("The movie")
             loop.call_soon_threadsafe(session.tasks.report, id, number, count, "frames")
             view = requests.ViewSpec(replace(scene, camera=cameras[number]), request.width, request.height)
-            return session.worker.screenshot(view).result()
+            return session.worker.screenshot(view, is_for_guest=not by.is_owner).result()
 
         await asyncio.to_thread(save_movie, target, draw, count, float(request.frames_per_second))
         return Result(target, "video/mp4")

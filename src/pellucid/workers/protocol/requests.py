@@ -55,10 +55,14 @@ class Release:
 
 @dataclass(frozen=True)
 class TakeScreenshot:
-    """One exact image, drawn when nothing else is wanted; answered by Drawn with this request."""
+    """One exact image, drawn when nothing else is wanted; answered by Drawn with this request.
+
+    is_for_guest: everything else comes first, also what is requested while it is drawn.
+    """
 
     request: int
     view: ViewSpec
+    is_for_guest: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The render thread of a Worker: images, and all other work that needs the device.
 
-Here: RenderThread: the latest request wins, jobs come in between, screenshots last.
+Here: RenderThread: the latest request wins, jobs come in between, screenshots last, those of guests after all others.
 Not here: reading files (reading), the line (main).
 """
 
@@ -43,6 +43,7 @@ class RenderThread:
         self._done = -1
         self._jobs: deque[Job] = deque()
         self._snapshots: deque[TakeScreenshot] = deque()
+        self._guest_snapshots: deque[TakeScreenshot] = deque()
         self._changed = threading.Condition()
         self._stage: Stage = "idle"
         self._sign_at = time.monotonic()
@@ -62,7 +63,7 @@ class RenderThread:
 
     def add_snapshot(self, snapshot: TakeScreenshot) -> None:
         with self._changed:
-            self._snapshots.append(snapshot)
+            (self._guest_snapshots if snapshot.is_for_guest else self._snapshots).append(snapshot)
             self._changed.notify()
 
     def touch(self, stage: Stage | None = None) -> None:
@@ -93,8 +94,8 @@ class RenderThread:
                 if self._request is not None and self._request.number != self._done:
                     request = self._request
                     return lambda: self._draw(request)
-                if self._snapshots:
-                    snapshot = self._snapshots.popleft()
+                if snapshots := self._snapshots or self._guest_snapshots:
+                    snapshot = snapshots.popleft()
                     return lambda: self._take(snapshot)
                 self._changed.wait()
 
@@ -139,8 +140,12 @@ class RenderThread:
             view, started = snapshot.view, time.perf_counter()
             go_on = self._going_on(_stage_of(view))
             renderer = self.renderers.of(view.scene)
-            frame = renderer.render(view.scene, view.width, view.height, is_cancelled=go_on)
+            is_cancelled = self._giving_way(go_on) if snapshot.is_for_guest else go_on
+            frame = renderer.render(view.scene, view.width, view.height, is_cancelled=is_cancelled)
             self._hand_over(FrameDrawn(-1, snapshot.request, 0, is_exact=True), frame, started, go_on)
+        except Cancelled:
+            with self._changed:
+                self._guest_snapshots.appendleft(snapshot)  # Drawn again, when nothing else is wanted.
         except Exception as error:  # noqa: BLE001  # As above.
             self._speaking.failed(error, request=snapshot.request)
 
@@ -152,6 +157,15 @@ class RenderThread:
             return False
 
         return go_on
+
+    def _giving_way(self, go_on: Callable[[], bool]) -> Callable[[], bool]:
+        """Stops as soon as something else is wanted: an image of a guest may take minutes, and the owner would wait."""
+
+        def is_cancelled() -> bool:
+            is_stale = self._request is not None and self._request.number != self._done
+            return go_on() or is_stale or bool(self._jobs or self._snapshots)
+
+        return is_cancelled
 
     def _hand_over(self, drawn: FrameDrawn, frame: Frame, started: float, is_cancelled: Callable[[], bool]) -> None:
         """Put an image into a slot, and send what it is. started: when its drawing began."""

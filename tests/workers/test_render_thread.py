@@ -1,0 +1,100 @@
+"""The order in which a Worker draws: screenshots of guests wait for everything else."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pellucid.errors import Cancelled
+from pellucid.rendering.frame import Frame, FrameStatistics
+from pellucid.rendering.scene import Scene
+from pellucid.workers.protocol.replies import FrameDrawn
+from pellucid.workers.protocol.requests import Draw, TakeScreenshot, ViewSpec
+from pellucid.workers.render.render_thread import RenderThread
+
+
+class SlowRenderers:
+    """Draws nothing. The first image takes long enough for ``meanwhile`` to happen."""
+
+    def __init__(self) -> None:
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    def of(self, scene: Scene) -> "SlowRenderers":
+        return self
+
+    def render(
+        self, scene: Scene, width: int, height: int, *, is_cancelled: Callable[[], bool], is_exact: bool = True
+    ) -> Frame:
+        happens, self.meanwhile = self.meanwhile, lambda: None
+        happens()
+        if is_cancelled():
+            raise Cancelled("The image")
+        return Frame(np.zeros((height, width, 4), np.uint8), np.zeros((height, width)), FrameStatistics("cpu"))
+
+
+class Replies(list[int]):
+    """The requests that were answered, in order."""
+
+    def send_reply(self, answer: FrameDrawn, descriptor: int | None = None) -> None:
+        self.append(answer.request)
+
+    def failed(self, error: Exception, *, number: int = -1, request: int = -1) -> None:
+        raise error
+
+
+@pytest.fixture
+def replies() -> Replies:
+    return Replies()
+
+
+@pytest.fixture
+def thread(replies: Replies) -> RenderThread:
+    renderers: Any = SlowRenderers()
+    return RenderThread(renderers, replies)
+
+
+def view() -> ViewSpec:
+    return ViewSpec(Scene(), 2, 2)
+
+
+def test_a_guests_screenshot_gives_way_to_the_owners(thread: RenderThread, replies: Replies) -> None:
+    thread.renderers.meanwhile = lambda: thread.add_snapshot(TakeScreenshot(2, view()))  # type: ignore[attr-defined]
+    thread.add_snapshot(TakeScreenshot(1, view(), is_for_guest=True))
+    for _ in range(3):
+        thread._next()()
+    assert replies == [2, 1]
+
+
+def test_a_guests_screenshot_gives_way_to_a_job(thread: RenderThread, replies: Replies) -> None:
+    thread.renderers.meanwhile = lambda: thread.add(lambda: replies.append(7))  # type: ignore[attr-defined]
+    thread.add_snapshot(TakeScreenshot(1, view(), is_for_guest=True))
+    for _ in range(3):
+        thread._next()()
+    assert replies == [7, 1]
+
+
+def test_a_guests_screenshot_gives_way_to_an_image_of_the_page(
+    thread: RenderThread, replies: Replies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def draw(request: Draw) -> None:
+        replies.append(request.number)
+        thread._done = request.number
+
+    monkeypatch.setattr(thread, "_draw", draw)
+    thread.renderers.meanwhile = lambda: thread.draw(Draw(5, (view(),), 50.0, False))  # type: ignore[attr-defined]
+    thread.add_snapshot(TakeScreenshot(1, view(), is_for_guest=True))
+    for _ in range(3):
+        thread._next()()
+    assert replies == [5, 1]
+
+
+def test_the_owners_screenshot_is_finished_and_comes_before_those_of_guests(
+    thread: RenderThread, replies: Replies
+) -> None:
+    thread.renderers.meanwhile = lambda: thread.add_snapshot(TakeScreenshot(3, view()))  # type: ignore[attr-defined]
+    thread.add_snapshot(TakeScreenshot(1, view(), is_for_guest=True))
+    thread.add_snapshot(TakeScreenshot(2, view()))
+    for _ in range(3):
+        thread._next()()
+    assert replies == [2, 3, 1]
