@@ -5,14 +5,11 @@ Not here: who may ask (instance.auth, instance.sessions), ways to viewers (proxy
 """
 
 import asyncio
-import logging
 from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, PlainTextResponse
-from starlette.exceptions import HTTPException
+from fastapi.responses import PlainTextResponse
 
 from pellucid.agent import metrics, static_page
 from pellucid.agent.change_events import ChangeNotifier
@@ -30,18 +27,16 @@ from pellucid.errors import (
     PellucidError,
     SchedulerUnreachable,
 )
-from pellucid.formats.system_errors import system_error
 from pellucid.instance.access.auth import TokenMiddleware
 from pellucid.instance.access.route_rules import RouteMiddleware, RouteTable, needs
 from pellucid.instance.access.sessions import Access, make_code
 from pellucid.instance.http_server import ConnectionMiddleware
-from pellucid.instance.process import error_body
 from pellucid.instance.routes import sessions
+from pellucid.instance.routes.error_handlers import add_error_handlers
 from pellucid.instance.version import PRODUCT
 from pellucid.transport.connections import ConnectionRegistry
 from pellucid.transport.pinning import certificate_pin
 
-log = logging.getLogger(__name__)
 VERSION = 1
 """Of these routes."""
 MAX_WAIT_S = 60.0
@@ -61,7 +56,7 @@ def create_app(
         title="Pellucid agent", version=PRODUCT, docs_url=None, redoc_url=None, openapi_url=None,
         dependencies=[needs("own")],
     )  # fmt: skip
-    _add_refusals(app)
+    add_error_handlers(app, STATUSES, SAME_VERSION)
     sessions.add(app, access)
     _add_starting(app, supervisor)
     _add_opening(app, supervisor, run)
@@ -170,28 +165,3 @@ def entry(supervisor: JobSupervisor, record: JobRecord) -> dict[str, Any]:
     saved = supervisor.outputs.saved_state(record) if record.kind == "viewer" else ""
     known = {"path": path, "port": port, "progress": None if progress is None else asdict(progress), "saved": saved}
     return reported_to | known
-
-
-def _add_refusals(app: FastAPI) -> None:
-    @app.exception_handler(PellucidError)
-    async def refused(_: Request, error: PellucidError) -> JSONResponse:
-        status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 400)
-        return JSONResponse(error_body(error), status)
-
-    @app.exception_handler(OSError)
-    async def failed(request: Request, error: OSError) -> JSONResponse:
-        """A full or closed disk, wherever a route writes or reads."""
-        log.warning("%s %s: %s", request.method, request.url.path, error)
-        return await refused(request, system_error(error))
-
-    @app.exception_handler(RequestValidationError)
-    async def malformed(_: Request, error: RequestValidationError) -> JSONResponse:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        what = f"Invalid request: {place}: {first['msg']}."
-        return JSONResponse(error_body(InvalidInput(what, remedy=SAME_VERSION)), 422)
-
-    @app.exception_handler(HTTPException)
-    async def too_large(_: Request, error: HTTPException) -> JSONResponse:
-        what = f"{error.detail.rstrip('.')}."
-        return JSONResponse(error_body(InvalidInput(what, remedy=SAME_VERSION)), error.status_code, error.headers)

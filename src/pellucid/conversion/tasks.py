@@ -11,17 +11,17 @@ from math import prod
 
 from pellucid.box import Shape
 from pellucid.conversion.values import ValueMap
+from pellucid.engines.output_task import OutputTask
 from pellucid.engines.task import Work
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout
 from pellucid.formats.registry import open_writer
-from pellucid.jobs.resources import Resources
 from pellucid.volume.blocks import Block
 from pellucid.volume.volume import open_volume
 
 
 @dataclass(frozen=True)
-class CopyTask:
+class CopyTask(OutputTask):
     """Copy a region of the source into level 0 of the target, block by block.
 
     origin: the region's first voxel in the source. source_itemsize and source_chunk: for the memory estimate.
@@ -41,20 +41,9 @@ class CopyTask:
         return (self.source,)
 
     @property
-    def shape(self) -> Shape:
-        return self.layout.levels[0].shape
-
-    @property
     def preferred_block(self) -> Shape:
         """The block that reads every chunk of the source once."""
         return self.source_chunk
-
-    @property
-    def min_block(self) -> Shape:
-        return self.output_chunk
-
-    def needs(self, block: Block) -> Resources:
-        return Resources(self.cost(block.core.shape))
 
     def cost(self, shape: Shape) -> int:
         """Bytes that a block takes: as read, as converted, as encoded, and two chunks being decoded."""

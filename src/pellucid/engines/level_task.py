@@ -12,17 +12,17 @@ from math import prod
 import numpy as np
 
 from pellucid.box import Box, Shape, triple
+from pellucid.engines.output_task import OutputTask
 from pellucid.engines.task import Work
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Voxels, Writer
 from pellucid.formats.registry import open_writer
-from pellucid.jobs.resources import Resources
 from pellucid.volume.blocks import Block
 from pellucid.volume.levels import reduce_voxels
 
 
 @dataclass(frozen=True)
-class ReduceTask:
+class ReduceTask(OutputTask):
     """Make one level of the target from the level before it.
 
     after: the key of the job that made the level before, so that a new copy makes new levels.
@@ -47,17 +47,6 @@ class ReduceTask:
     @property
     def shape(self) -> Shape:
         return self.layout.levels[self.level].shape
-
-    @property
-    def preferred_block(self) -> Shape:
-        return self.output_chunk
-
-    @property
-    def min_block(self) -> Shape:
-        return self.output_chunk
-
-    def needs(self, block: Block) -> Resources:
-        return Resources(self.cost(block.core.shape))
 
     def cost(self, shape: Shape) -> int:
         """Bytes that a block takes: the result, encoded, and one chunk's finer voxels with their sums."""

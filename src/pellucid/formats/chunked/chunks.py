@@ -168,13 +168,18 @@ def is_aligned(start: Index, stop: Index, output_chunk: Index, shape: Index) -> 
 
 def read_file(path: Path) -> Bytes | None:
     """All of a file, in this thread's memory; None where there is none."""
+    return read_open(path, lambda file: read_part(file, 0, os.fstat(file).st_size))
+
+
+def read_open(path: Path, read: Callable[[int], Bytes | None]) -> Bytes | None:
+    """What a function reads from the descriptor of a file; None where there is no file."""
     with reading(path):
         try:
             file = open_local(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
         try:
-            return read_part(file, 0, os.fstat(file).st_size)
+            return read(file)
         finally:
             os.close(file)
 

@@ -16,10 +16,9 @@ import numpy as np
 
 from pellucid.errors import Corrupted
 from pellucid.formats.chunked.axes import Index
-from pellucid.formats.chunked.chunks import ChunkForm, FileChunks, in_threads, read_part, touched_cells
+from pellucid.formats.chunked.chunks import ChunkForm, FileChunks, in_threads, read_open, read_part, touched_cells
 from pellucid.formats.chunked.levels import StoredArray
-from pellucid.formats.chunked.store import Bytes, reading, write_whole, writing
-from pellucid.formats.local_files import open_local
+from pellucid.formats.chunked.store import Bytes, write_whole, writing
 from pellucid.formats.protocol import Voxels
 
 ShardIndex = np.ndarray[Any, np.dtype[np.uint64]]
@@ -94,15 +93,7 @@ class ShardedChunks(FileChunks):
 
     def _load(self, cell: Index) -> Bytes | None:
         path = self._path(cell)
-        with reading(path):
-            try:
-                file = open_local(path)
-            except (FileNotFoundError, NotADirectoryError):
-                return None
-            try:
-                return self._load_from(path, file, cell)
-            finally:
-                os.close(file)
+        return read_open(path, lambda file: self._load_from(path, file, cell))
 
     def _load_from(self, path: Path, file: int, cell: Index) -> Bytes | None:
         offset, length = map(int, self._index(path, file)[self._layout.place(cell)])

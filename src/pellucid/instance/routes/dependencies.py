@@ -4,26 +4,20 @@ Here: the session of a request, what it may do and how it came, refusals as answ
 Not here: secrets (auth, sessions), what a route requires (route_rules), the routes.
 """
 
-import logging
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Request
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from pydantic import TypeAdapter
-from starlette.exceptions import HTTPException
 
-from pellucid.errors import DiskFull, InvalidInput, NotAllowed, NotFound, PellucidError, TooManyRequests, WorkerLost
-from pellucid.formats.system_errors import system_error
+from pellucid.errors import DiskFull, NotAllowed, NotFound, PellucidError, TooManyRequests, WorkerLost
 from pellucid.instance.access.redaction import known_paths, redacted
 from pellucid.instance.access.sessions import AccessChannel, Grant
-from pellucid.instance.process import error_body
 from pellucid.instance.protocol.http_bodies import ErrorBody
 from pellucid.instance.protocol.shared_types import Capability
+from pellucid.instance.routes.error_handlers import add_error_handlers
 from pellucid.instance.session import Session
 from pellucid.instance.websocket.client import Requester
 
-log = logging.getLogger(__name__)
 STATUSES: dict[type[PellucidError], int] = {
     NotAllowed: 403, NotFound: 404, TooManyRequests: 429, DiskFull: 507, WorkerLost: 503,
 }  # fmt: skip
@@ -76,32 +70,9 @@ By = Annotated[Requester, Depends(requester_of)]
 
 
 def add_refusals(app: FastAPI) -> None:
-    """Every error as a status and an ErrorBody."""
+    """Every error as a status and an ErrorBody; guests are told no paths."""
 
-    @app.exception_handler(PellucidError)
-    async def refused(request: Request, error: PellucidError) -> JSONResponse:
-        status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 400)
-        known = known_paths(request.app.state.session)
-        return JSONResponse(error_body(redacted(error, request.scope["capability"] or "view", known)), status)
+    def redact(request: Request, error: PellucidError) -> PellucidError:
+        return redacted(error, request.scope["capability"] or "view", known_paths(request.app.state.session))
 
-    @app.exception_handler(OSError)
-    async def failed(request: Request, error: OSError) -> JSONResponse:
-        """A full or closed disk, wherever a route writes or reads."""
-        log.warning("%s %s: %s", request.method, request.url.path, error)
-        return await refused(request, system_error(error))
-
-    @app.exception_handler(RequestValidationError)
-    async def malformed(_: Request, error: RequestValidationError) -> JSONResponse:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        return _answer(422, f"Invalid request: {place}: {first['msg']}.", "See /api/docs.")
-
-    @app.exception_handler(HTTPException)
-    async def unknown(_: Request, error: HTTPException) -> JSONResponse:
-        answer = _answer(error.status_code, f"{error.detail.rstrip('.')}.", "See /api/docs.")
-        answer.headers.update(error.headers or {})
-        return answer
-
-
-def _answer(status: int, what: str, remedy: str) -> JSONResponse:
-    return JSONResponse(error_body(InvalidInput(what, remedy)), status)
+    add_error_handlers(app, STATUSES, "See /api/docs.", redact)

@@ -7,26 +7,18 @@ Not here: slices (slab_task), prepared projections (preparation), how blocks are
 from typing import ClassVar
 
 from pellucid.box import Shape
-from pellucid.formats.protocol import Layout
-from pellucid.jobs.resources import Resources
-from pellucid.volume.blocks import Block
+from pellucid.engines.output_task import OutputTask
 
 
-class PlaneTask:
-    """grain: the smallest block that the target can be written in. most: planes in a block, where memory allows it."""
+class PlaneTask(OutputTask):
+    """most: planes in a block, where memory allows it."""
 
     source: str
-    layout: Layout
-    output_chunk: Shape
     most: ClassVar[int]
 
     @property
     def inputs(self) -> tuple[str, ...]:
         return (self.source,)
-
-    @property
-    def shape(self) -> Shape:
-        return self.layout.levels[0].shape
 
     @property
     def min_block(self) -> Shape:
@@ -35,10 +27,3 @@ class PlaneTask:
     @property
     def preferred_block(self) -> Shape:
         return (max(self.output_chunk[0], self.most), *self.shape[1:])
-
-    def needs(self, block: Block) -> Resources:
-        return Resources(self.cost(block.core.shape))
-
-    def cost(self, shape: Shape) -> int:
-        """Bytes that a block takes."""
-        raise NotImplementedError
