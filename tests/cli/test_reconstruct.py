@@ -119,7 +119,7 @@ def test_projections_are_binned_and_put_upright(scan: str, tmp_path: Path) -> No
     with open_volume(tmp_path / "a.zarr") as volume:
         assert (volume.shape, volume.spacing) == ((3, 24, 24), (10.0, 10.0, 10.0))
     report = json.loads((tmp_path / "a.zarr.report.json").read_text())
-    assert report["warnings"] == ["Prepared first: flats and darks corrected, turned by 0.01 degrees, binned by 2."]
+    assert report["warnings"] == ["Prepared first: flats and darks corrected, rotated by 0.01 degrees, binned by 2."]
 
 
 def test_slices_are_shown_while_they_are_made(

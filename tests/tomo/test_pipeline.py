@@ -93,7 +93,7 @@ def test_opposite_views_of_an_offset_scan_are_joined(tmp_path: Path) -> None:
     report = json.loads((tmp_path / "a.zarr.report.json").read_text())
     assert report["axis"] == [38.0, 38.0]
     half = write_scan(tmp_path / "half.h5", rows=1)
-    with pytest.raises(InvalidInput, match="turned by 180 degrees"):
+    with pytest.raises(InvalidInput, match="covers 180 degrees"):
         reconstruct(half, tmp_path / "b.zarr", recipe, THIN, OPTIONS, running())
 
 

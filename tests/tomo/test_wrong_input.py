@@ -289,7 +289,7 @@ def test_angles_that_look_like_radians_are_spoken_of(turn: float, instead: str, 
     with h5py.File(source, "r+") as file:
         file["exchange/theta"][...] = np.arange(72) * turn / 72
     spoken = " ".join(open_scan(source).assumptions)
-    assert "taken to be degrees, but look like radians" in spoken and f"--angles {instead}" in spoken
+    assert "assumed to be degrees, but look like radians" in spoken and f"--angles {instead}" in spoken
     with h5py.File(source, "r+") as file:
         file["exchange/theta"].attrs["units"] = "rad"
     assert "radians" not in " ".join(open_scan(source).assumptions)

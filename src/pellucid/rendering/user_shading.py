@@ -41,7 +41,7 @@ PYTHON = re.compile(r"^def\s+shade\s*\(", re.MULTILINE)
 RETURN = re.compile(r"\breturn\b")
 # As clang says it, and as NVRTC does.
 FAULT = re.compile(r"shading(?::(\d+):\d+|\((\d+)\)): error: (.*)")
-CORRECT = "Correct that line; the last good shading stays in force."
+CORRECT = "Correct that line; the last working shading stays active."
 MAX_PARAMETERS = 32
 
 

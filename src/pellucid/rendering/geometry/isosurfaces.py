@@ -109,7 +109,7 @@ def isosurface_slabs(
         )
     height = max(1, slab_voxels // (box.shape[1] * box.shape[2]))
     first = 0
-    with progress.task("extracting the surface", box.shape[0], "planes") as bar:
+    with progress.task("Extracting the surface", box.shape[0], "planes") as bar:
         for start, voxels, is_last in _read_slabs(volume, box, height):
             slab = _Cut(voxels, (start, *box.start[1:]), volume.spacing, value).slab(first, is_last=is_last)
             first += len(slab.vertices)

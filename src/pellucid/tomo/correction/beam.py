@@ -161,7 +161,7 @@ def light_warnings(scan: Scan) -> list[str]:
     level = float(np.median([_percentile(view) for view in _sample(scan.projections, SAMPLED_FLATS)]))
     if level <= MAX_TRANSMISSION:
         return []
-    return [f"Without flats, projections are taken to be transmissions of 0 to 1, but these reach {level:.4g}."]
+    return [f"Without flats, projections are assumed to be transmissions from 0 to 1, but these reach {level:.4g}."]
 
 
 def dark_share(scan: Scan, rows: tuple[int, int] | None = None) -> float:

@@ -142,7 +142,7 @@ def black_sentences(black_rows: Iterable[int], dim_rows: Iterable[int], mended_v
     """
     text = (
         ("No light in any view in these rows, whose slices are empty", black_rows),
-        ("Too little light in every view in these rows, whose slices are not to be trusted", dim_rows),
+        ("Too little light in every view in these rows, whose slices are unreliable", dim_rows),
         ("Black projections, or rows of them, that were replaced by their neighbours", mended_views),
     )
     return [f"{sentence}: {_listed(numbers)}." for sentence, found in text if (numbers := sorted(set(found)))]

@@ -46,13 +46,15 @@ def filled_sentences(count: int) -> list[str]:
     """What a user should know of pixels of the projections that were filled in.
 
     >>> filled_sentences(1200)
-    ['1,200 pixels of single projections were NaN or infinite, and were filled in from the pixels beside them.']
+    ['1,200 pixels of single projections were NaN or infinite, and were filled in from the pixels next to them.']
     """
     if not count:
         return []
     subject = "1 pixel of a projection was" if count == 1 else f"{count:,} pixels of single projections were"
     verb = "was" if count == 1 else "were"
-    return [f"{subject} NaN or infinite, and {verb} filled in from the pixels beside {'it' if count == 1 else 'them'}."]
+    return [
+        f"{subject} NaN or infinite, and {verb} filled in from the pixels next to {'it' if count == 1 else 'them'}."
+    ]
 
 
 def _fill_row(row: Voxels, is_missing: Voxels) -> None:

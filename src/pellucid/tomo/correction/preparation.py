@@ -101,7 +101,7 @@ class Preparation:
         """In words, for a report."""
         steps = ["flats and darks corrected"]
         steps += [f"opposite views joined about column {self.offset.column:g}"] if self.offset else []
-        steps += [f"turned by {np.rad2deg(self.roll_rad):.3g} degrees"] if self.roll_rad else []
+        steps += [f"rotated by {np.rad2deg(self.roll_rad):.3g} degrees"] if self.roll_rad else []
         steps += [f"binned by {self.binning}"] if self.binning > 1 else []
         phase = self.fitted_phase
         steps += [f"phase retrieved with a radius of {phase.radius_px:.1f} pixels"] if phase else []

@@ -69,7 +69,7 @@ def _remedy(scan: Scan, is_one_sided: bool) -> str:
     if is_one_sided and scan.is_full_turn:
         return "Use --offset to join opposite views and to see all of it."
     if is_one_sided:
-        return "Use --no-circle to keep also pixels that not all views see, or scan a full turn and use --offset."
+        return "Use --no-circle to keep pixels that not all views see too, or scan a full turn and use --offset."
     return "To see more, scan a full turn with the axis near a border of the detector, and use --offset."
 
 

@@ -145,7 +145,7 @@ def _found_line(scan: Scan, recipe: Recipe, way: str) -> tuple[tuple[float, floa
 def _offset(scan: Scan, recipe: Recipe) -> OffsetAxis:
     if not scan.is_full_turn:
         raise InvalidInput(
-            f"{scan.name} turned by {np.degrees(scan.span_rad):.0f} degrees, but an offset scan needs a full turn.",
+            f"{scan.name} covers {np.degrees(scan.span_rad):.0f} degrees, but an offset scan needs a full turn.",
             remedy="Leave --offset out, or check the angles.",
         )
     if not isinstance(recipe.center, str):

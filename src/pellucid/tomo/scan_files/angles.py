@@ -120,7 +120,7 @@ def radian_warnings(angles_deg: Floats) -> list[str]:
     if abs(turned - nearest) > _LIKE_A_TURN * nearest:
         return []
     return [
-        f"The angles go from {angles_deg.min():.4g} to {angles_deg.max():.4g} and are taken to be degrees, "
+        f"The angles go from {angles_deg.min():.4g} to {angles_deg.max():.4g} and are assumed to be degrees, "
         'but look like radians. If they are radians, set the attribute units of their dataset to "rad", '
-        f"or give degrees: --angles 0:{round(np.degrees(nearest))}, or a file."
+        f"or pass degrees: --angles 0:{round(np.degrees(nearest))}, or a file."
     ]

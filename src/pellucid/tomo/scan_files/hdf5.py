@@ -199,5 +199,5 @@ def _length(tree: Hdf5Tree, *names: str) -> tuple[float | None, tuple[str, ...]]
             return length, ()
         wrong = f"is {value.flat[0]:g} {unit}" if short_unit(unit) in METRES else f"has the unit {unit!r}"
         wrong = wrong if unit.strip() else "has no unit"
-        text.append(f"{name} {wrong} and is not used: give the pixel size in micrometres with --pixel-size.")
+        text.append(f"{name} {wrong} and is not used: set the pixel size in micrometres with --pixel-size.")
     return None, tuple(text)
