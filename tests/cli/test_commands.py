@@ -253,3 +253,18 @@ def test_misuse_shows_the_usage(arguments: list[str], capsys: pytest.CaptureFixt
         main(arguments)
     assert ended.value.code == 2
     assert "usage: pellucid" in capsys.readouterr().err
+
+
+def test_too_little_memory_is_an_error_in_two_sentences(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.save(tmp_path / "a.npy", np.ones((2, 3, 4), np.float32))
+
+    def refuse(*_: object) -> None:
+        raise MemoryError("Unable to allocate 107 GiB")
+
+    monkeypatch.setattr("pellucid.volume.statistics.VolumeStatistics.percentiles", refuse)
+    note = tmp_path / "progress.json"
+    assert main(["info", str(tmp_path / "a.npy"), "--statistics", "--progress-file", str(note)]) == 1
+    assert capsys.readouterr().err.startswith("pellucid: Not enough memory for this command.\nUse a part of the volume")
+    assert "Not enough memory" in note.read_text()

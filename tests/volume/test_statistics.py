@@ -1,5 +1,7 @@
 """Ranges, histograms, and where they are kept."""
 
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 import pellucid
 from pellucid.box import Box, Shape
+from pellucid.formats.protocol import Voxels
 from pellucid.settings import load, use
 from pellucid.volume import statistics
 from pellucid.volume.volume import Volume
@@ -32,6 +35,57 @@ def test_pieces_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> Non
     counts, edges = np.histogram(voxels, 100, (float(voxels.min()), float(voxels.max())))
     assert (volume.histogram(100).counts == counts).all()
     assert np.allclose(volume.histogram(100).edges, edges)
+
+
+@pytest.mark.parametrize(("piece_bytes", "planes"), [(1, 1), (2 * 40 * 50 * 4, 2), (9 * 40 * 50 * 4, 8)])
+def test_large_planes_are_read_a_few_at_a_time(
+    piece_bytes: int, planes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    voxels = np.random.default_rng(0).normal(size=(70, 40, 50)).astype(np.float32)
+    voxels[3] = np.nan
+    np.save(tmp_path / "a.npy", voxels)
+    monkeypatch.setattr(statistics, "PIECE_BYTES", piece_bytes)
+    sizes, read = set[int](), Volume.read
+
+    def counted(volume: Volume, box: Box) -> Voxels:
+        sizes.add(box.shape[0])
+        return read(volume, box)
+
+    monkeypatch.setattr(Volume, "read", counted)
+    with use(replace(load(), cache_folder=tmp_path / "cache")), pellucid.open(tmp_path / "a.npy") as volume:
+        ranges = volume.brick_ranges()
+    assert max(sizes) == planes
+    for cell in Box.whole(voxels.shape).cells((32, 32, 32)):
+        inside = voxels[tuple(slice(i * 32, i * 32 + 32) for i in cell)]
+        assert (ranges.lowest[cell], ranges.highest[cell]) == (np.nanmin(inside), np.nanmax(inside))
+
+
+@pytest.mark.parametrize(("memory_bytes", "threads"), [(1, 1), (5 * 40 * 50 * 4, 2), (10**9, 64)])
+def test_threads_fit_into_memory(
+    memory_bytes: int, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.save(tmp_path / "a.npy", np.ones((4, 40, 50), np.float32))
+    monkeypatch.setattr(statistics, "PIECE_BYTES", 1)
+    started = list[int]()
+
+    def counted(count: int) -> ThreadPoolExecutor:
+        started.append(count)
+        return ThreadPoolExecutor(count)
+
+    monkeypatch.setattr(statistics, "ThreadPoolExecutor", counted)
+    chosen = replace(load(), cache_folder=tmp_path / "cache", memory_bytes=memory_bytes, threads=64)
+    with use(chosen), pellucid.open(tmp_path / "a.npy") as volume:
+        assert volume.value_range == (1, 1)
+    assert started == [threads]
+
+
+def test_pieces_are_handed_out_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    voxels = np.random.default_rng(0).integers(0, 200, (40, 40, 40)).astype(np.uint8)
+    monkeypatch.setattr(statistics, "PIECE_BYTES", 1)
+    monkeypatch.setattr(statistics, "PIECES_AT_ONCE", 3)
+    volume = Volume.from_array(voxels)
+    assert volume.value_range == (voxels.min(), voxels.max())
+    assert volume.histogram(16).counts.sum() == voxels.size
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16", "int32"])

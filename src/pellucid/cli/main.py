@@ -17,7 +17,7 @@ from pathlib import Path
 import pellucid
 from pellucid import progress
 from pellucid.cli.arguments import join_negative_numbers
-from pellucid.errors import PellucidError
+from pellucid.errors import InvalidInput, PellucidError
 from pellucid.printable import PrintableFormatter, printable
 
 COMMANDS = (  # Modules below cli.
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.progress_file:
             _conclude(options)
         return code
-    except (PellucidError, OSError, KeyboardInterrupt) as error:
+    except (PellucidError, OSError, KeyboardInterrupt, MemoryError) as error:
         if options.progress_file:
             _conclude_with(error, options)
         if options.debug:
@@ -97,15 +97,26 @@ def _conclude_with(error: BaseException, options: argparse.Namespace) -> None:
     from pellucid.cli.progress_file import check_progress_file, write_error
     from pellucid.formats.system_errors import system_error
 
-    refused = system_error(error) if isinstance(error, OSError) else error
+    refused = system_error(error) if isinstance(error, OSError) else _known_error(error)
     if isinstance(refused, PellucidError):
         with suppress(PellucidError):
             check_progress_file(Path(options.progress_file))
             write_error(options.progress_file, refused)
 
 
+def _known_error(error: BaseException) -> BaseException:
+    """The error itself; one of ours where memory ran out."""
+    if not isinstance(error, MemoryError):
+        return error
+    return InvalidInput(
+        "Not enough memory for this command.",
+        remedy="Use a part of the volume (--box), a coarser level, or a machine with more memory.",
+    )
+
+
 def _reply(error: BaseException) -> int:
     """Say what happened, and return the exit code."""
+    error = _known_error(error)
     match error:
         case PellucidError():
             text, code = f"{error.what}\n{error.remedy}", 1

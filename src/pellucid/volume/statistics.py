@@ -5,9 +5,10 @@ and remembers it.
 Not here: reading (Volume), turning ranges into visibility (render).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from math import prod
 from typing import Any, Protocol
 
@@ -22,6 +23,7 @@ from pellucid.volume.cache import load, store
 
 BRICK = 32
 PIECE_BYTES = 32 * 2**20
+PIECES_AT_ONCE = 1024
 FINEST = 2**-50
 COUNTED_TOGETHER = 2**17
 EXACT_BYTES = 2**26
@@ -141,7 +143,10 @@ class VolumeStatistics:
         # In float64, or float32 counts in its own precision, and refuses a small range far from 0.
         low, high = np.float64(low), np.float64(high)
         pieces = _each_piece(self._volume, "Counting voxels", lambda _, voxels: count_values(voxels, bins, (low, high)))
-        return np.sum(list(pieces), axis=0), edges
+        counts = np.zeros(bins, np.int64)
+        for counted in pieces:
+            counts += counted
+        return counts, edges
 
     def _once(self, name: str, compute: Any) -> tuple[Voxels, Voxels]:
         if name not in self._known:
@@ -176,17 +181,19 @@ def count_values(voxels: Voxels, bins: int, ends: tuple[float, float]) -> Voxels
 
 def _ranges(volume: Readable, brick: int) -> tuple[Voxels, Voxels]:
     grid = grid_shape(volume.shape, (brick, brick, brick))
-    low: Voxels = np.empty(grid, volume.dtype)
-    high: Voxels = np.empty(grid, volume.dtype)
+    is_float = volume.dtype.kind == "f"
+    low: Voxels = np.full(grid, np.nan if is_float else np.iinfo(volume.dtype).max, volume.dtype)
+    high: Voxels = np.full(grid, np.nan if is_float else np.iinfo(volume.dtype).min, volume.dtype)
 
     def reduce(box: Box, voxels: Voxels) -> None:
         z, y, x = (slice(a // brick, -(-b // brick)) for a, b in zip(box.start, box.stop, strict=True))
-        if voxels.dtype.kind == "f":
+        if is_float:
             voxels[np.isinf(voxels)] = np.nan
-        low[z, y, x] = _per_brick(np.fmin, voxels, brick)
-        high[z, y, x] = _per_brick(np.fmax, voxels, brick)
+        low[z, y, x] = np.fmin(low[z, y, x], _per_brick(np.fmin, voxels, brick))
+        high[z, y, x] = np.fmax(high[z, y, x], _per_brick(np.fmax, voxels, brick))
 
-    list(_each_piece(volume, "Finding value ranges", reduce, brick))
+    for _ in _each_piece(volume, "Finding value ranges", reduce, brick):
+        pass
     return low, high
 
 
@@ -214,18 +221,40 @@ def _per_slab(smaller: np.ufunc, planes: Voxels, brick: int) -> Voxels:
     return found
 
 
-def _each_piece(volume: Readable, name: str, work: Any, multiple: int = 1) -> Iterable[Any]:
-    """Run ``work(box, voxels)`` on pieces of a few MiB that tile the volume, on all threads."""
+def _each_piece(volume: Readable, name: str, work: Any, multiple: int = 1) -> Iterator[Any]:
+    """Results of ``work(box, voxels)`` for pieces that tile the volume, on as many threads as fit into memory.
 
-    def piece(box: Box) -> Any:
-        result = work(box, volume.read(box))
-        bar.advance(box.size * volume.dtype.itemsize)
-        return result
+    Edges of pieces are multiples of ``multiple``. A piece of large planes is read, and worked on, in several parts.
+    """
+    _, rows, columns = shape = piece_shape(volume, multiple)
+    depth = _depth_at_once(volume, shape, multiple)
 
-    boxes = list(Box.whole(volume.shape).tiles(piece_shape(volume, multiple)))
+    def piece(box: Box) -> list[Any]:
+        results = []
+        for part in box.tiles((depth, rows, columns)):
+            results.append(work(part, volume.read(part)))
+            bar.advance(part.size * volume.dtype.itemsize)
+        return results
+
+    boxes = Box.whole(volume.shape).tiles(shape)
     total = prod(volume.shape) * volume.dtype.itemsize
-    with progress.task(name, total=total, unit="B") as bar, ThreadPoolExecutor(current().threads) as pool:
-        return list(pool.map(piece, boxes))
+    # A part, and what is computed from it.
+    needed = 2 * depth * rows * columns * volume.dtype.itemsize
+    threads = max(1, min(current().threads, current().memory_bytes // needed))
+    with progress.task(name, total=total, unit="B") as bar, ThreadPoolExecutor(threads) as pool:
+        while some := list(islice(boxes, PIECES_AT_ONCE)):
+            for results in pool.map(piece, some):
+                yield from results
+
+
+def _depth_at_once(volume: Readable, piece: Shape, multiple: int) -> int:
+    """Planes of a piece that are read together: all, or a divisor of ``multiple``, so that no brick is cut twice."""
+    depth, rows, columns = piece
+    plane = rows * columns * volume.dtype.itemsize
+    if depth * plane <= PIECE_BYTES or volume.chunk[0] >= multiple:
+        return depth
+    fewest = max(volume.chunk[0], min(multiple, PIECE_BYTES // plane))
+    return max(n for n in range(1, fewest + 1) if multiple % n == 0)
 
 
 def piece_shape(volume: Readable, multiple: int) -> Shape:
