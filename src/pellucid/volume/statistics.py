@@ -181,16 +181,18 @@ def count_values(voxels: Voxels, bins: int, ends: tuple[float, float]) -> Voxels
 
 def _ranges(volume: Readable, brick: int) -> tuple[Voxels, Voxels]:
     grid = grid_shape(volume.shape, (brick, brick, brick))
-    is_float = volume.dtype.kind == "f"
-    low: Voxels = np.full(grid, np.nan if is_float else np.iinfo(volume.dtype).max, volume.dtype)
-    high: Voxels = np.full(grid, np.nan if is_float else np.iinfo(volume.dtype).min, volume.dtype)
+    # Empty: of a damaged file that states too large a shape, no page is touched before reading fails.
+    low: Voxels = np.empty(grid, volume.dtype)
+    high: Voxels = np.empty(grid, volume.dtype)
 
     def reduce(box: Box, voxels: Voxels) -> None:
         z, y, x = (slice(a // brick, -(-b // brick)) for a, b in zip(box.start, box.stop, strict=True))
-        if is_float:
+        if voxels.dtype.kind == "f":
             voxels[np.isinf(voxels)] = np.nan
-        low[z, y, x] = np.fmin(low[z, y, x], _per_brick(np.fmin, voxels, brick))
-        high[z, y, x] = np.fmax(high[z, y, x], _per_brick(np.fmax, voxels, brick))
+        lowest, highest = (_per_brick(one, voxels, brick) for one in (np.fmin, np.fmax))
+        is_first = box.start[0] % brick == 0  # Of the parts of a brick, which one thread reads one after another.
+        low[z, y, x] = lowest if is_first else np.fmin(low[z, y, x], lowest)
+        high[z, y, x] = highest if is_first else np.fmax(high[z, y, x], highest)
 
     for _ in _each_piece(volume, "Finding value ranges", reduce, brick):
         pass
