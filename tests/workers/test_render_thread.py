@@ -11,6 +11,7 @@ from pellucid.rendering.frame import Frame, FrameStatistics
 from pellucid.rendering.scene import Scene
 from pellucid.workers.protocol.replies import FrameDrawn
 from pellucid.workers.protocol.requests import Draw, TakeScreenshot, ViewSpec
+from pellucid.workers.render import render_thread
 from pellucid.workers.render.render_thread import RenderThread
 
 
@@ -74,14 +75,19 @@ def test_a_guests_screenshot_gives_way_to_a_job(thread: RenderThread, replies: R
     assert replies == [7, 1]
 
 
-def test_a_guests_screenshot_gives_way_to_an_image_of_the_page(
-    thread: RenderThread, replies: Replies, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def drawn(thread: RenderThread, replies: Replies, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Images of pages are noted alone."""
+
     def draw(request: Draw) -> None:
         replies.append(request.number)
         thread._done = request.number
 
     monkeypatch.setattr(thread, "_draw", draw)
+
+
+@pytest.mark.usefixtures("drawn")
+def test_a_guests_screenshot_gives_way_to_an_image_of_the_page(thread: RenderThread, replies: Replies) -> None:
     thread.renderers.meanwhile = lambda: thread.draw(Draw(5, (view(),), 50.0, False))  # type: ignore[attr-defined]
     thread.add_snapshot(TakeScreenshot(1, view(), is_for_guest=True))
     for _ in range(3):
@@ -98,3 +104,16 @@ def test_the_owners_screenshot_is_finished_and_comes_before_those_of_guests(
     for _ in range(3):
         thread._next()()
     assert replies == [2, 3, 1]
+
+
+@pytest.mark.usefixtures("drawn")
+@pytest.mark.parametrize(("max_wait_s", "order"), [(1000.0, [5, 1]), (-1.0, [1, 5])])
+def test_the_owners_screenshot_does_not_wait_for_images_of_pages_for_ever(
+    thread: RenderThread, replies: Replies, monkeypatch: pytest.MonkeyPatch, max_wait_s: float, order: list[int]
+) -> None:
+    monkeypatch.setattr(render_thread, "MAX_WAIT_S", max_wait_s)
+    thread.draw(Draw(5, (view(),), 50.0, False))
+    thread.add_snapshot(TakeScreenshot(1, view()))
+    for _ in range(2):
+        thread._next()()
+    assert replies == order

@@ -20,6 +20,8 @@ from pellucid.workers.render.refinement import FrameRefiner, LastFrame, sources_
 from pellucid.workers.render.renderers import RendererGroup
 
 Job = Callable[[], None]
+MAX_WAIT_S = 5.0
+"""So long a screenshot waits for images of pages: a guest with the controls can ask for these without end."""
 
 
 class ReplySender(Protocol):
@@ -43,6 +45,7 @@ class RenderThread:
         self._done = -1
         self._jobs: deque[Job] = deque()
         self._snapshots: deque[TakeScreenshot] = deque()
+        self._snapshot_at = time.monotonic()
         self._guest_snapshots: deque[TakeScreenshot] = deque()
         self._changed = threading.Condition()
         self._stage: Stage = "idle"
@@ -63,6 +66,8 @@ class RenderThread:
 
     def add_snapshot(self, snapshot: TakeScreenshot) -> None:
         with self._changed:
+            if not snapshot.is_for_guest and not self._snapshots:
+                self._snapshot_at = time.monotonic()
             (self._guest_snapshots if snapshot.is_for_guest else self._snapshots).append(snapshot)
             self._changed.notify()
 
@@ -91,11 +96,13 @@ class RenderThread:
             while True:
                 if self._jobs:
                     return self._jobs.popleft()
-                if self._request is not None and self._request.number != self._done:
+                is_overdue = bool(self._snapshots) and time.monotonic() - self._snapshot_at > MAX_WAIT_S
+                if self._request is not None and self._request.number != self._done and not is_overdue:
                     request = self._request
                     return lambda: self._draw(request)
                 if snapshots := self._snapshots or self._guest_snapshots:
                     snapshot = snapshots.popleft()
+                    self._snapshot_at = time.monotonic()
                     return lambda: self._take(snapshot)
                 self._changed.wait()
 
