@@ -19,6 +19,7 @@ from pellucid.jobs.job_state import JobState
 from pellucid.jobs.private_files import write_json
 from pellucid.jobs.resources import Resources
 from pellucid.jobs.site import Site
+from tests.clock import Clock
 
 SITE = Site("slurm", poll_s=0.0)
 VIEWER = JobRecord("0123456789", "viewer", "v", 0.0, "slurm", Resources(), "7", JobState("queued"))
@@ -54,13 +55,6 @@ def scheduler(monkeypatch: pytest.MonkeyPatch) -> Told:
     reply = Told()
     monkeypatch.setattr(schedulers, "make_scheduler", lambda _: reply)
     return reply
-
-
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.mark.parametrize(

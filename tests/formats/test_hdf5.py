@@ -178,7 +178,7 @@ def test_time_and_channel(tmp_path: Path, options: dict[str, Any]) -> None:
     assert (reader.header.times, reader.header.channels, reader.header.levels[0].shape) == (3, 4, (7, 9, 11))
     reader.close()
     np.testing.assert_array_equal(read(tmp_path / "a.h5", t=2, c=3), voxels[2, 3])
-    with pytest.raises(SelectionInvalid, match="no t 3"):
+    with pytest.raises(SelectionInvalid, match="no time step 3"):
         read(tmp_path / "a.h5", t=3)
 
 

@@ -39,7 +39,7 @@ def test_five_axes_are_time_and_channel_first(is_fortran: bool, tmp_path: Path) 
     out = np.empty((4, 5, 6), np.int64)
     reader.read(Box.whole((4, 5, 6)), out, t=1, c=2)
     np.testing.assert_array_equal(out, voxels[1, 2])
-    with pytest.raises(SelectionInvalid, match=r"has no c 3. Choose a c from 0 to 2"):
+    with pytest.raises(SelectionInvalid, match=r"has no channel 3. Choose a channel from 0 to 2"):
         reader.read(Box.whole((4, 5, 6)), out, c=3)
     reader.close()
 

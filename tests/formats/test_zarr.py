@@ -169,7 +169,8 @@ def test_axes_without_metadata(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("requested", "text"), [({"t": 2}, "no t 2.*0 to 1"), ({"c": 3}, "no c 3"), ({"level": 1}, "no l")]
+    ("requested", "text"),
+    [({"t": 2}, "no time step 2.*0 to 1"), ({"c": 3}, "no channel 3"), ({"level": 1}, "no level 1")],
 )
 def test_selections_are_checked(requested: dict[str, int], text: str, tmp_path: Path) -> None:
     zarr.create_array(tmp_path / "5.zarr", data=ramp((2, 3, 4, 5, 6)))

@@ -10,20 +10,14 @@ from hypothesis import strategies as st
 from pellucid.errors import InvalidInput, NotFound
 from pellucid.instance.arrays.uploads import EXPIRES_S, MAX_PENDING, ArrayUploads, with_span
 from pellucid.instance.protocol.http_bodies import ArrayOffer
+from tests.clock import Clock
 
 OFFER = ArrayOffer((2, 3, 4), "uint8")
 
 
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(0.0)
 
 
 @pytest.fixture

@@ -7,14 +7,8 @@ import pytest
 from pellucid.instance.lifecycle.idle import IdleTimer
 from pellucid.instance.server import Instance
 from pellucid.instance.session import SessionOptions
+from tests.clock import Clock
 from tests.instance.loopback import open_page, served
-
-
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def test_it_warns_once_and_then_is_over() -> None:

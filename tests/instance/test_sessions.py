@@ -24,18 +24,12 @@ from pellucid.instance.access.sessions import (
 from pellucid.instance.protocol.shared_types import VERSION
 from pellucid.instance.server import Instance
 from pellucid.instance.websocket import message_rates
+from tests.clock import Clock
 from tests.instance.loopback import TIMEOUT_S, Page, address, begun, http, open_page, proved, running
 
 OWN = "http://127.0.0.1:8000/"
 DIRECT = AccessChannel(OWN)
 THROUGH_AGENT = AccessChannel("http://127.0.0.1:9000/i/0123456789/", "run-1")
-
-
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

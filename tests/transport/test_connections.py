@@ -17,6 +17,7 @@ from pellucid.transport.acceptor import MAX_UNAUTHENTICATED
 from pellucid.transport.client import TransferOptions, send
 from pellucid.transport.connections import ConnectionRegistry
 from pellucid.transport.server import Listener
+from tests.clock import Clock
 from tests.contracts.lanes import TOKEN, WAIT_S
 from tests.transport.certificates import make_certificate
 
@@ -30,19 +31,11 @@ def silence() -> Iterator[None]:
         yield
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 class Connections:
     """A registry, and which of its connections were closed."""
 
     def __init__(self, max_waiting: int = 3, max_guests: int = 2) -> None:
-        self.clock, self.closed = Clock(), list[str]()
+        self.clock, self.closed = Clock(0.0), list[str]()
         self.registry = ConnectionRegistry(max_waiting, max_guests, timeout_s=10.0, clock=self.clock)
 
     def add(self, *names: str) -> None:

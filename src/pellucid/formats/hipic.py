@@ -17,9 +17,9 @@ from pellucid.box import Box
 from pellucid.errors import Corrupted, DatasetMissing, EmptyFile, InvalidInput, NotWritable
 from pellucid.formats.byte_sources import FileBytes, local_path, read_errors
 from pellucid.formats.flat.placement import Placement, read_box
-from pellucid.formats.flat.reader_writer import check_selection, one_level
+from pellucid.formats.flat.reader_writer import one_level
 from pellucid.formats.location import Location
-from pellucid.formats.protocol import Header, Layout, Voxels, Writer
+from pellucid.formats.protocol import Header, Layout, Voxels, Writer, check_selection
 from pellucid.formats.text_options import spacing_option
 from pellucid.formats.tiff.file_numbers import natural_key
 from pellucid.formats.units import short_unit

@@ -1,6 +1,6 @@
 """The Reader and Writer protocols of every format, and the data types that they use.
 
-Here: Level, Header, Layout; Reader, Writer and Format.
+Here: Level, Header, Layout; Reader, Writer and Format; check_selection, of a level, time step and channel of a Header.
 Not here: choosing a format (registry), names of files (location), any bytes.
 
 A format is a module (or a third party's object) with two functions, ``open_reader`` and ``open_writer``.
@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pellucid.box import Box, Shape
+from pellucid.errors import SelectionInvalid
 from pellucid.formats.location import Location
 from pellucid.formats.orientation import Orientation
 
@@ -50,6 +51,20 @@ class Header:
     channels: int = 1
     codec: str = ""
     orientation: Orientation | None = None
+
+
+def check_selection(path: str, header: Header, *, level: int, t: int, c: int) -> None:
+    """An error where a file does not have this level, time step or channel."""
+    counts = (("time step", t, header.times), ("channel", c, header.channels), ("level", level, len(header.levels)))
+    for axis, request, count in counts:
+        if not 0 <= request < count:
+            raise SelectionInvalid(path, axis, request, count)
+
+
+def check_location(location: Location, header: Header) -> None:
+    """The same for what a name selects."""
+    level, t, c = (location.number(name) or 0 for name in ("level", "t", "c"))
+    check_selection(location.path, header, level=level, t=t, c=c)
 
 
 @dataclass(frozen=True)

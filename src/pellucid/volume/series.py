@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator
 from math import floor
 from pathlib import Path
 
-from pellucid.errors import SelectionInvalid
 from pellucid.formats.location import Location
-from pellucid.formats.protocol import Header
+from pellucid.formats.protocol import Header, check_selection
 from pellucid.formats.registry import open_reader
 from pellucid.volume.closable_reader import ClosableReader
 from pellucid.volume.volume import Volume, open_volume
@@ -40,10 +39,7 @@ class Series:
 
     def __getitem__(self, index: int | tuple[int, int]) -> Volume:
         t, c = index if isinstance(index, tuple) else (index, 0)
-        if not 0 <= t < self.times:
-            raise SelectionInvalid(self.location.path, "time step", t, self.times)
-        if not 0 <= c < self.channels:
-            raise SelectionInvalid(self.location.path, "channel", c, self.channels)
+        check_selection(self.location.path, self.header, level=0, t=t, c=c)
         return Volume(self._opened, self.location.with_options(t=t, c=c), t=t, c=c)
 
     def __iter__(self) -> Iterator[Volume]:

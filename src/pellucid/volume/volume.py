@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from pellucid.box import Box, Shape
-from pellucid.errors import InvalidInput, SelectionInvalid, SelectionNeeded
+from pellucid.errors import InvalidInput, SelectionNeeded
 from pellucid.formats.damage import naming_damage
 from pellucid.formats.in_memory import ArrayReader
 from pellucid.formats.location import Location
 from pellucid.formats.orientation import Orientation, at_level
-from pellucid.formats.protocol import Header, Level, Spacing, Voxels
+from pellucid.formats.protocol import Header, Level, Spacing, Voxels, check_location, check_selection
 from pellucid.formats.registry import open_reader
 from pellucid.volume.change_listeners import ChangeListeners, Listener
 from pellucid.volume.closable_reader import ClosableReader
@@ -129,7 +129,7 @@ class Volume:
 
     def at_level(self, level: int) -> "Volume":
         """The same volume at another resolution."""
-        _check("level", level, len(self.levels), self.location)
+        check_selection(self.location.path, self.header, level=level, **self._frame)
         return Volume(self._opened, self.location.with_options(level=level), level=level, **self._frame)
 
     def read(self, box: Box | None = None, out: Voxels | None = None) -> Voxels:
@@ -250,20 +250,8 @@ def open_volume(path: str | Path | Location) -> Volume:
 def select_volume(opened: ClosableReader, location: Location) -> Volume:
     """The volume of an open file that a location selects: its time step, channel and level."""
     header = opened.header
-    check_selection(header, location)
+    check_location(location, header)
     t, c, level = (location.number(name) for name in ("t", "c", "level"))
     if (t is None and header.times > 1) or (c is None and header.channels > 1):
         raise SelectionNeeded(location.path, header.times, header.channels)
     return Volume(opened, location, level=level or 0, t=t or 0, c=c or 0)
-
-
-def check_selection(header: Header, location: Location) -> None:
-    """Refuse a time step, channel or level that the file does not have."""
-    _check("time step", location.number("t") or 0, header.times, location)
-    _check("channel", location.number("c") or 0, header.channels, location)
-    _check("level", location.number("level") or 0, len(header.levels), location)
-
-
-def _check(axis: str, request: int, count: int, location: Location) -> None:
-    if not 0 <= request < count:
-        raise SelectionInvalid(location.path, axis, request, count)

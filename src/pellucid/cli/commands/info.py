@@ -16,13 +16,13 @@ from pellucid.formats.deadline import within_limit
 from pellucid.formats.location import Location
 from pellucid.formats.neural_field.format import neural_facts
 from pellucid.formats.orientation import Orientation, at_level, describe_orientation
-from pellucid.formats.protocol import Header, Level
+from pellucid.formats.protocol import Header, Level, check_location
 from pellucid.formats.registry import recognise
 from pellucid.printable import printable
 from pellucid.progress import amount
 from pellucid.tomo.scan_files.registry import is_scan, open_scan, scan_facts
 from pellucid.volume.series import open_series
-from pellucid.volume.volume import check_selection, open_volume
+from pellucid.volume.volume import open_volume
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -130,7 +130,7 @@ def _facts(location: Location) -> dict[str, Any]:
 
 def describe(location: Location, header: Header) -> dict[str, Any]:
     """The facts of a header, as plain values."""
-    check_selection(header, location)
+    check_location(location, header)
     kind = recognise(location)
     full = header.levels[location.number("level") or 0]
     return {

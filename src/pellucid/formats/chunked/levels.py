@@ -12,11 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from pellucid.box import Box, Shape
-from pellucid.errors import InvalidInput, SelectionInvalid, UnknownCodec, UnsupportedType
+from pellucid.errors import InvalidInput, UnknownCodec, UnsupportedType
 from pellucid.formats.axis_guess import refuse_empty_axes
 from pellucid.formats.chunked.axes import Axes, Index
 from pellucid.formats.orientation import Orientation
-from pellucid.formats.protocol import VOXEL_TYPES, Header, Layout, Level, Spacing, Voxels
+from pellucid.formats.protocol import VOXEL_TYPES, Header, Layout, Level, Spacing, Voxels, check_selection
 
 CODECS = ("none", "gzip", "zstd", "lz4", "blosc")
 DEFAULT_CODEC = "blosc"
@@ -77,16 +77,10 @@ class LevelReader:
         )
 
     def read(self, box: Box, out: Voxels, *, level: int = 0, t: int = 0, c: int = 0) -> None:
-        self._check("level", level, len(self._levels))
-        self._check("t", t, self.header.times)
-        self._check("c", c, self.header.channels)
+        check_selection(self._name, self.header, level=level, t=t, c=c)
         stored = self._levels[level]
         start, stop = stored.axes.corners(box, t, c)
         stored.array.read(start, stop, stored.axes.stored(out))
-
-    def _check(self, axis: str, request: int, count: int) -> None:
-        if not 0 <= request < count:
-            raise SelectionInvalid(self._name, axis, request, count)
 
     def close(self) -> None:
         """Nothing stays open between reads."""

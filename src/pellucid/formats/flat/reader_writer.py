@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from pellucid.box import Box, Shape
-from pellucid.errors import Incomplete, InvalidInput, OutputExists, SelectionInvalid
+from pellucid.errors import Incomplete, InvalidInput, OutputExists
 from pellucid.formats.byte_sources import UNFINISHED, ByteSource, disk_full_errors
 from pellucid.formats.flat.deflate import gzip_stream
 from pellucid.formats.flat.placement import FlatArray, Placement, allocate, read_box
-from pellucid.formats.protocol import Header, Level, Reader, Spacing, Voxels
+from pellucid.formats.protocol import Header, Level, Reader, Spacing, Voxels, check_selection
 
 _COPY_BYTES = 1 << 20
 
@@ -169,13 +169,6 @@ def refuse_unfinished(path: Path, head: bytes) -> None:
     """Raise Incomplete where a writer of this module began the file and never completed it."""
     if head.startswith(UNFINISHED):
         raise Incomplete(str(path))
-
-
-def check_selection(name: str, header: Header, *, level: int, t: int, c: int) -> None:
-    counts = (("level", level, len(header.levels)), ("t", t, header.times), ("c", c, header.channels))
-    for axis, request, count in counts:
-        if not 0 <= request < count:
-            raise SelectionInvalid(name, axis, request, count)
 
 
 def one_level(shape: Shape, spacing: Spacing = (1.0, 1.0, 1.0)) -> tuple[Level, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 from pellucid.box import Box
 from pellucid.errors import Corrupted
 from pellucid.formats.byte_sources import local_path
-from pellucid.formats.flat.reader_writer import ScaledReader, check_selection
+from pellucid.formats.flat.reader_writer import ScaledReader
 from pellucid.formats.hdf5.links import LinkedFile
 from pellucid.formats.hdf5.lookup import find_dataset
 from pellucid.formats.hdf5.metadata import (
@@ -31,7 +31,7 @@ from pellucid.formats.hdf5.references import require_references
 from pellucid.formats.hdf5.write.writer import create_or_resume
 from pellucid.formats.location import Location
 from pellucid.formats.orientation import from_attributes
-from pellucid.formats.protocol import Header, Layout, Reader, Voxels, Writer
+from pellucid.formats.protocol import Header, Layout, Reader, Voxels, Writer, check_selection
 from pellucid.formats.thread_pool import ThreadPool
 
 # What h5py makes of broken metadata.

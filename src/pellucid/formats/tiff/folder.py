@@ -29,11 +29,10 @@ from pellucid.errors import (
     OutputExists,
 )
 from pellucid.formats.byte_sources import FileBytes, disk_full_errors, local_path, new_file, read_errors
-from pellucid.formats.flat.reader_writer import check_selection
 from pellucid.formats.limits import FormatLimits
 from pellucid.formats.local_files import check_regular
 from pellucid.formats.location import Location
-from pellucid.formats.protocol import Header, Layout, Level, Reader, Voxels, Writer
+from pellucid.formats.protocol import Header, Layout, Level, Reader, Voxels, Writer, check_selection
 from pellucid.formats.tiff.file_numbers import missing_numbers, natural_key
 from pellucid.formats.tiff.header import TiffVoxelInfo, describe, print_head, read_voxel_info
 from pellucid.formats.tiff.pages import PageLayout, Plane, geometry_of, opened, plane_of, read_window

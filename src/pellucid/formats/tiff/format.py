@@ -21,14 +21,13 @@ from pellucid.formats.flat.placement import place
 from pellucid.formats.flat.reader_writer import (
     FlatReader,
     FlatWriter,
-    check_selection,
     one_level,
     open_array,
     refuse_unfinished,
 )
 from pellucid.formats.limits import FormatLimits
 from pellucid.formats.location import Location
-from pellucid.formats.protocol import Header, Layout, Level, Reader, Spacing, Voxels, Writer
+from pellucid.formats.protocol import Header, Layout, Level, Reader, Spacing, Voxels, Writer, check_selection
 from pellucid.formats.tiff.folder import open_folder_reader, open_folder_writer
 from pellucid.formats.tiff.header import check_ome, members, print_head, read_voxel_info, require_members
 from pellucid.formats.tiff.pages import Plane, check_chain, geometry_of, opened, plane_of, read_window
