@@ -144,7 +144,7 @@ def test_one_that_was_taken_since_the_look_is_put_back(tmp_path: Path, monkeypat
         return looked(folder, file)
 
     monkeypatch.setattr(lease_module, "holder", look_then_lose)
-    with pytest.raises(AgentRunning, match="at this moment"):
+    with pytest.raises(AgentRunning, match="at the same time"):
         Lease(tmp_path).acquire()
     assert [path.name for path in tmp_path.iterdir()] == ["agent.json"]
     assert json.loads((tmp_path / "agent.json").read_text())["process"] == "login-2/5/6"
