@@ -1,7 +1,7 @@
 """Fixtures that every test may use, and the report that closes the run.
 
-Here: registration of the suite's report, of the groups of tests that share a worker, of their browser and of second
-tries, the profile of Hypothesis, where real scans are, the object store and Slurm, started once per run.
+Here: registration of the suite's report, of the groups of tests that share a worker and of their browser, the profile
+of Hypothesis, where real scans are, the object store and Slurm, started once per run.
 Not here: what a layer's own tests share (a conftest in its folder).
 """
 
@@ -17,7 +17,6 @@ from hypothesis import HealthCheck, settings
 from websockets.sync.client import connect
 
 from tests.s3_server import S3Server, start_s3
-from tests.second_try import SecondTry
 from tests.shared_browser import SharedBrowser
 from tests.slurm_cluster import SlurmCluster, can_run, started
 from tests.suite_report import ROOT, Limits, ProcessorTime, SuiteReport, shared_data_folder
@@ -37,7 +36,6 @@ settings.load_profile("busy machine")
 def pytest_configure(config: pytest.Config) -> None:
     # Registered as a plugin of its own: hooks of this file would not see the examples in src's docstrings.
     config.pluginmanager.register(WorkerGroups(), "worker-groups")
-    config.pluginmanager.register(SecondTry(), "second-try")
     config.pluginmanager.register(ProcessorTime(), "processor-time")
     config.pluginmanager.register(SharedBrowser(), "shared-browser")
     if is_worker(config):  # The process that started it has the report.

@@ -67,24 +67,6 @@ def test_a_known_fault_is_no_skip(tmp_path: Path) -> None:
     assert run.returncode == 0 and "1 xfailed" in run.stdout, run.stdout + run.stderr
 
 
-FAILS_ONCE = """from pathlib import Path
-def test_one():
-    tried = Path(__file__).with_suffix(".tried")
-    if not tried.exists():
-        tried.touch()
-        assert False, "the first try"
-"""
-
-
-@pytest.mark.parametrize(("layer", "says"), [("web", "1 rerun"), ("tomo", "1 failed")])
-def test_only_layers_that_start_processes_get_a_second_try(layer: str, says: str, tmp_path: Path) -> None:
-    (tmp_path / "tests" / layer).mkdir(parents=True)
-    (tmp_path / "tests" / layer / "test_one.py").write_text(FAILS_ONCE)
-    run = run_suite(tmp_path, "-p", "pytest_rerunfailures", "-rR")
-    assert says in run.stdout, run.stdout + run.stderr
-    assert ("RERUN tests/web/test_one.py::test_one" in run.stdout) == (layer == "web")
-
-
 SAY_WORKER = 'Path(__file__).with_suffix(".worker").write_text(os.environ["PYTEST_XDIST_WORKER"])'
 CLUSTERED = f"""import os, pytest
 from pathlib import Path
