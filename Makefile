@@ -11,10 +11,10 @@ export PYTHONUNBUFFERED := 1
 # Compiled Python is kept too, whatever the environment says: tests start hundreds of processes that would compile it anew.
 export PYTHONDONTWRITEBYTECODE :=
 # Worker processes for the tests, one for each core at most; 0 runs them in this one.
-TEST_WORKERS ?= 0
+TEST_WORKERS ?= 2
 # Tests that check has run already.
 CHECKED := tests/test_layers.py tests/test_style.py
-# Tests that failed run once more, alone and in one process: a port was taken, a browser beside three others lost a frame.
+# Tests that failed run once more, alone and in one process: a port was taken, a browser lost a frame beside other work.
 # A fault of ours fails again. Both runs list what failed.
 SECOND_TRY = { [[ $$? == 1 ]] && echo "make test: what failed runs once more, alone" && \
 	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none; }

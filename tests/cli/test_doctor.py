@@ -167,5 +167,5 @@ def test_small_shared_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     usage = SimpleNamespace(total=64 * 2**20, free=2**20)
     monkeypatch.setattr("shutil.disk_usage", lambda folder: usage)
     finding = doctor._dev_shm(tmp_path)
-    assert (finding.state, finding.detail) == (BAD, "64.0 MiB, 1.0 MiB free: small")
+    assert (finding.state, finding.detail) == (BAD, "64.0 MiB, 1.0 MiB free; too small for large volumes")
     assert doctor._dev_shm(tmp_path / "absent").state == ABSENT
