@@ -258,6 +258,18 @@ def test_padding_below_air_is_not_seen(renderer: Renderer) -> None:
     assert (seen == visible(expected)).mean() > 0.98
 
 
+@pytest.mark.parametrize("outlier", [1e6, -1e9])
+def test_padding_is_recognised_beside_a_value_far_outside(outlier: float) -> None:
+    _, y, x = np.meshgrid(*[np.arange(48) - 23.5] * 3, indexing="ij")
+    hounsfield = (1000 * (np.minimum(ball(), 1.5) - 1)).astype(np.float32)
+    hounsfield[np.hypot(x, y) > 22] = -3024
+    hounsfield[10, 24, 24] = outlier
+    histogram = informative_histogram(Volume.from_array(hounsfield))
+    air = air_threshold(histogram)
+    assert histogram.edges[0] > -1200 and histogram.edges[-1] < 3000
+    assert air is not None and -950 < air < -100
+
+
 def test_a_spike_below_materials_is_air_and_no_padding() -> None:
     levels = np.zeros((32, 32, 32), np.float32) - 1.0
     levels[8:24, 8:24, 8:24] = 1.0

@@ -59,6 +59,9 @@ def test_slices_on_a_phone_leave_room_for_the_scene_and_video_for_all(pair: tupl
     wait_for_rest(phone, after=shown)
     place = phone.locator(CANVAS).bounding_box()
     assert place is not None and place["width"] == PHONE["width"] and place["height"] > PHONE["height"] / 2
+    phone.get_by_role("button", name="Enlarge the slice across y").click()
+    phone.get_by_role("button", name="Show all slices").click()
+    expect(phone.get_by_role("slider", name="Slice across")).to_have_count(3)
     for page in pair:
         video_frames(page)
     turned(phone, pair)

@@ -1,6 +1,6 @@
 """Requests to the agent for viewers and tasks.
 
-Here: ViewerRequest and TaskRequest, and the resources that they come to; what the process of a viewer is told of them.
+Here: ViewerRequest and TaskRequest, and the resources that they come to; the options of a viewer's process.
 Not here: starting it (supervisor), how it arrives (app), what the site allows (jobs.site).
 """
 
@@ -86,7 +86,7 @@ class ViewerRequest:
 
 @dataclass(frozen=True)
 class ViewerJobOptions:
-    """What the process of a viewer is told. is_remote: whether it may be on another machine than its agent. minutes:
+    """The options of a viewer's process. is_remote: whether it may be on another machine than its agent. minutes:
     its time limit; 0 for none. max_bytes: of arrays that it is made for. roots: what the page may open."""
 
     source: str | None

@@ -70,7 +70,7 @@ By = Annotated[Requester, Depends(requester_of)]
 
 
 def add_refusals(app: FastAPI) -> None:
-    """Every error as a status and an ErrorBody; guests are told no paths."""
+    """Every error as a status and an ErrorBody; without paths for guests."""
 
     def redact(request: Request, error: PellucidError) -> PellucidError:
         return redacted(error, request.scope["capability"] or "view", known_paths(request.app.state.session))

@@ -1,7 +1,7 @@
 """Errors of a route as answers.
 
 Here: add_error_handlers, for the applications of an instance and of the agent.
-Not here: what may be told to whom (access.redaction), refusals before a route is reached (access.route_rules).
+Not here: what guests may see of an error (access.redaction), refusals before a route is reached (access.route_rules).
 """
 
 import logging
@@ -28,8 +28,8 @@ def add_error_handlers(
 ) -> None:
     """Every error as a status and an ErrorBody.
 
-    statuses: of our errors; 400 for others. remedy: for requests that do not fit a route. redact: what the requester is
-    told of an error.
+    statuses: of our errors; 400 for others. remedy: for requests that do not fit a route. redact: what a requester
+    may see of an error.
     """
 
     @app.exception_handler(PellucidError)

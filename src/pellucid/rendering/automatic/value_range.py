@@ -1,4 +1,4 @@
-"""The values that tell something: without the few far outside, and without padding.
+"""The values that matter in a volume: without the few far outside, and without padding.
 
 Here: the histogram from which the first image is chosen, its window, and which of its values are air.
 Not here: colours and opacities (volumes), exact ranges and percentiles (volume.statistics).
@@ -28,12 +28,16 @@ LEAST_AIR = 0.15
 
 
 def informative_histogram(volume: Volume) -> Histogram:
-    """The histogram of the values that tell something.
+    """The histogram of the values that matter.
 
-    One hot pixel of 1e6 would leave everything else in one bin. Where most voxels do have one value, the few others are
+    One hot voxel of 1e6 would leave everything else in one bin. Where most voxels do have one value, the few others are
     what there is to see, and all are counted. Padding is what scanners write where they measured nothing, below air.
     """
-    histogram = _without_padding(volume, volume.histogram(BINS))
+    return _narrowed(volume, _without_padding(volume, _narrowed(volume, volume.histogram(BINS))))
+
+
+def _narrowed(volume: Volume, histogram: Histogram) -> Histogram:
+    """The same, counted again in finer bins as long as nearly all voxels are in a few."""
     finer = histogram
     for _ in range(MAX_COUNTS):
         low, high = finer.percentile(DARKEST_PERCENT), finer.percentile(BRIGHTEST_PERCENT)
@@ -51,7 +55,7 @@ def informative_histogram(volume: Volume) -> Histogram:
 
 
 def informative_range(volume: Volume) -> tuple[float, float] | None:
-    """The values between which all that tell something lie; None where no others are far outside."""
+    """The range of the values that matter; None where it is the range of all values."""
     edges, all_edges = informative_histogram(volume).edges, volume.histogram(BINS).edges
     is_narrower = edges[0] > all_edges[0] or edges[-1] < all_edges[-1]
     return (float(edges[0]), float(edges[-1])) if is_narrower else None
@@ -64,10 +68,11 @@ def has_one_value(histogram: Histogram) -> bool:
 def _without_padding(volume: Volume, histogram: Histogram) -> Histogram:
     counts, edges = histogram.counts, histogram.edges
     filled = np.flatnonzero(counts)
-    is_spike = edges[0] < 0 and counts[0] >= PADDING_PERCENT / 100 * counts.sum()
-    if not is_spike or len(filled) < 2 or filled[1] < PADDING_GAP * BINS:
+    if len(filled) < 2 or filled[1] - filled[0] < PADDING_GAP * BINS:
         return histogram
-    if not _is_same_in_all_slices(volume, float(edges[1])):
+    lowest, behind = filled[0], float(edges[filled[0] + 1])
+    is_spike = edges[lowest] < 0 and counts[lowest] >= PADDING_PERCENT / 100 * counts.sum()
+    if not is_spike or not _is_same_in_all_slices(volume, behind):
         return histogram
     rest = volume.histogram(BINS, (float(edges[filled[1]]), float(edges[-1])))
     return histogram if air_threshold(rest) is None else rest

@@ -102,7 +102,7 @@ def automatic_camera(
     *,
     is_turning: bool = False,
 ) -> Camera:
-    """A camera that sees what is shown; as it comes, from the front, a little from the right and above.
+    """A camera that sees what is shown; by default from the front, a little from the right and above.
 
     shown: everything above the first value. Single voxels above the second, away from all else, need not be seen.
     Without it, all of the volume.
