@@ -152,6 +152,9 @@ def test_slices_share_a_cross_hair(page: Page) -> None:
 
 
 def test_a_slice_is_enlarged_zoomed_and_panned(page: Page) -> None:
+    # What the page sent last, at the next frame, comes back to it: slices that are about to go would be toggled again.
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    scene(page)
     page.keyboard.press("s")
     across_z = page.get_by_role("slider", name="Slice across z")
     small = across_z.bounding_box()
