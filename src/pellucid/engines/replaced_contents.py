@@ -24,6 +24,8 @@ HDF5_LEVEL = re.compile(r"levels/\d+")
 def refuse_loss(target: Location) -> None:
     """Raise InvalidInput where an existing output holds more than one volume as Pellucid writes it."""
     path = target.local
+    if path.is_file() and path.suffix.lower() == ".plf":
+        return  # A neural field, which pellucid.neural writes, holds nothing else.
     if path.is_dir():
         foreign = _foreign_entries(path, format_for_writing(target))
     else:

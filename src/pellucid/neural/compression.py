@@ -1,51 +1,52 @@
 """``pellucid compress``: compress a volume into a neural field of a given size, quality or error.
 
 Here: CompressionOptions, compress, and the Report of what came of it.
-Not here: networks and training (models, training, cuda_training), bytes (pellucid.formats.neural_field).
+Not here: training one model (fitting) or one for every brick (ensemble), bytes (pellucid.formats.neural_field).
+
+Trained models, and those that are being trained, are kept in a folder beside the output until it is written: the same
+command continues from there after an interruption.
 """
 
+import hashlib
 import math
 import re
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from pellucid import progress
-from pellucid.box import Box
+from pellucid.box import Box, Shape
 from pellucid.engines.output_check import check_output
+from pellucid.engines.partial_output import PartialOutput
 from pellucid.errors import InvalidInput, OutputExists
+from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
 from pellucid.formats.neural_field.container import write_file
-from pellucid.formats.neural_field.field import Decoder, FeatureGrid, Floats, HashLevel, NeuralField
+from pellucid.formats.neural_field.field import Floats
 from pellucid.formats.neural_field.neural_volume import NeuralVolume, PlacedField, to_voxel_type
-from pellucid.formats.neural_field.stored_volume import Steps, to_sections
-from pellucid.neural.models import make_network
-from pellucid.neural.network import FieldNetwork
+from pellucid.formats.neural_field.stored_volume import to_sections
+from pellucid.neural.ensemble import BrickTask, Ensemble, train_bricks
+from pellucid.neural.fitting import FittingOptions, FittingRequest, network_of
+from pellucid.neural.lattice import brick_lattice, brick_sizes, choose_counts, default_ghost
+from pellucid.neural.network_values import NetworkValues
 from pellucid.neural.quality import Quality, measure
 from pellucid.neural.residual_coding import RESIDUAL_BRICK, code_residual, evaluation_tolerance
-from pellucid.neural.samples import BlockSamples, Samples, VolumeSamples, to_tensor
-from pellucid.neural.training import Training, TrainingOptions, rounding_steps, train
+from pellucid.neural.training import Training
+from pellucid.settings import current
 from pellucid.volume.volume import Volume, open_volume
 
-BITS = 4.3
-"""Bits that a parameter takes in the file, about."""
-ROUNDING = 0.25
-FINE = 1e-4
-"""Steps of features relative to their root mean square: about four bits, and as good as exact."""
-WEIGHT_LEVELS = 400
-"""Steps between zero and the largest weight of a layer."""
 MAX_TRIES = 6
-CPU_BATCH = 1 << 12
 SMALLEST = 4096
 MIN_REFUSED = 1_000_000
 """A field may be larger than its volume up to this size: small volumes are for trying things."""
-POINTS_AT_ONCE = 1 << 20
 MAX_VALUE = 1e37
 """Fields are float32: larger values, and differences of them, would become infinite."""
+TRAINING_VERSION = 1
+"""Changes with everything that makes earlier checkpoints useless."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ class CompressionOptions:
     size: bytes of the neural part. parameters: how many, instead of a size. psnr: in dB; the smallest size that reaches
     it is looked for. max_error: largest error of any voxel, in the volume's units. seconds: for training. batch: points
     of a step. device: None for the best. is_rounded: whether features are rounded to few bits while they are trained.
+    bricks: along (z, y, x), each with a model of its own; "auto" by the volume's shape, None for one model. ghost:
+    voxels by which a brick reaches into its neighbours. workers: models trained at the same time, each in a process.
     """
 
     size: int | None = None
@@ -69,11 +72,14 @@ class CompressionOptions:
     is_rounded: bool = True
     seed: int = 42
     overwrite: bool = False
+    bricks: Shape | str | None = None
+    ghost: int | None = None
+    workers: int | None = None
 
 
 @dataclass(frozen=True)
 class Report:
-    """What came of a compression. Sizes are bytes in the file."""
+    """What came of a compression. Sizes are bytes in the file. bricks: how many models."""
 
     path: Path
     quality: Quality
@@ -85,6 +91,7 @@ class Report:
     training: Training
     device: str
     device_memory: int
+    bricks: int = 1
 
     @property
     def ratio(self) -> float:
@@ -92,7 +99,7 @@ class Report:
 
 
 def compress(source: str | Path | Location, output: str | Path, options: CompressionOptions | None = None) -> Report:
-    """Write a volume as a neural field."""
+    """Write a volume as a neural field. Interrupted, the same call continues."""
     options, path = options or CompressionOptions(), Path(output)
     _check(options, path)
     with open_volume(source) as volume:
@@ -100,24 +107,34 @@ def compress(source: str | Path | Location, output: str | Path, options: Compres
         _check_values(volume)
         size = options.size or _default_size(volume)
         _check_size(size, volume)
-        device = _device(options.device)
-        samples = _samples(volume, device)
-        fitted = (
-            _search(volume, samples, device, options, size)
-            if options.psnr
-            else _fit(volume, samples, device, options, size)
-        )
-        return _write(volume, path, fitted, options, device)
+        compressor = _Compressor(volume, options, _devices(options.device))
+        with _partial_output(path, volume, options) as partial:
+            folder = partial.folder / "models"
+            fitted = compressor.search(size, folder) if options.psnr else compressor.fit(size, folder)
+            report = compressor.write(partial.output.local, fitted)
+            partial.publish()
+        return replace(report, path=path)
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """A trained field, rounded as it is stored, with the steps it was rounded to; the network has the same values."""
+@contextmanager
+def _partial_output(path: Path, volume: Volume, options: CompressionOptions) -> Iterator[PartialOutput]:
+    """Where models are kept until the output has its name; of refused work, nothing stays."""
+    with PartialOutput(Location(str(path)), overwrite=options.overwrite) as partial, partial.naming_target():
+        partial.begin(_key(volume, options))
+        try:
+            yield partial
+        except BaseException as error:
+            is_worth_keeping = any((partial.folder / "models").rglob("*.npz"))
+            if isinstance(error, InvalidInput) or not is_worth_keeping:
+                partial.discard()
+            raise
 
-    network: FieldNetwork
-    field: NeuralField
-    steps: Steps
-    training: Training
+
+def _key(volume: Volume, options: CompressionOptions) -> str:
+    """Changes with the input and with every option that changes the output."""
+    chosen = {**asdict(options), "overwrite": None, "workers": None}
+    facts = (TRAINING_VERSION, str(volume.location.absolute), fingerprint(volume.location), sorted(chosen.items()))
+    return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
 def _check(options: CompressionOptions, path: Path) -> None:
@@ -135,6 +152,8 @@ def _check(options: CompressionOptions, path: Path) -> None:
             raise InvalidInput(f"The {name} {value} is not positive.", remedy="Use a positive number.")
     if options.size is not None and options.size < SMALLEST:
         raise InvalidInput(f"A field of {options.size} bytes is too small.", remedy=f"Use at least {SMALLEST} bytes.")
+    if isinstance(options.bricks, str) and options.bricks != "auto":
+        raise InvalidInput(f"Unknown bricks {options.bricks!r}.", remedy="Use three numbers (z, y, x), or auto.")
     if not 0 <= options.seed < 2**63:
         raise InvalidInput(f"The seed {options.seed} is out of range.", remedy="Use a whole number from 0 to 2^63 - 1.")
 
@@ -162,9 +181,11 @@ def _default_size(volume: Volume) -> int:
     return int(min(max(volume.nbytes // 100, 1 << 15), 8 << 20))
 
 
-def _device(name: str | None) -> torch.device:
+def _devices(name: str | None) -> tuple[str, ...]:
+    """Where to train: all GPUs if none is named."""
     if name is None:
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        return tuple(f"cuda:{number}" for number in range(count)) if count > 1 else ("cuda",) if count else ("cpu",)
     if name.startswith("cuda") and not torch.cuda.is_available():
         raise InvalidInput(
             "PyTorch found no CUDA GPU on this machine.", remedy="Use --device cpu, or install PyTorch with CUDA."
@@ -172,7 +193,7 @@ def _device(name: str | None) -> torch.device:
     is_known = re.fullmatch(r"cpu|cuda(:\d{1,3})?", name)
     if not is_known or (":" in name and int(name[5:]) >= torch.cuda.device_count()):
         raise InvalidInput(f"The device {name} does not exist.", remedy="Use cpu, cuda or cuda:0.")
-    return torch.device(name)
+    return (name,)
 
 
 def _check_size(size: int, volume: Volume) -> None:
@@ -183,198 +204,125 @@ def _check_size(size: int, volume: Volume) -> None:
         )
 
 
-def _samples(volume: Volume, device: torch.device) -> Samples:
-    """All voxels where they fit into a third of the device's memory, else blocks in turn."""
-    if device.type == "cuda":
-        free = torch.cuda.mem_get_info(device)[0]
-    else:
-        from pellucid.settings import load
+class _Compressor:
+    """A volume that is being compressed."""
 
-        free = load().memory_bytes
-    if volume.nbytes * (1 if volume.dtype.itemsize >= 4 or volume.dtype.name in ("uint8", "int16") else 2) < free // 3:
-        voxels = to_tensor(volume.read()).to(device)
-        return VolumeSamples(voxels, volume.value_range, at_voxels=True)
-    return BlockSamples(volume, device)
+    def __init__(self, volume: Volume, options: CompressionOptions, devices: tuple[str, ...]) -> None:
+        self.volume, self.options, self.devices = volume, options, devices
 
-
-def _search(volume: Volume, samples: Samples, device: torch.device, options: CompressionOptions, size: int) -> Fitted:
-    """The smallest field that reaches a PSNR, by doubling or halving and one step between."""
-    target, tried = options.psnr or 0.0, {}
-    size = max(SMALLEST * 4, min(size, 1 << 18))
-    for _ in range(MAX_TRIES):
-        fitted = _fit(volume, samples, device, options, size)
-        reached = _stored_quality(volume, fitted).psnr
-        tried[size] = (reached, fitted)
-        progress.note(f"{size / 1000:,.0f} kB reach {reached:.2f} dB")
+    def search(self, size: int, folder: Path) -> Ensemble:
+        """The smallest field that reaches a PSNR, by doubling or halving and one step between."""
+        target, tried = self.options.psnr or 0.0, {}
+        size = max(SMALLEST * 4, min(size, 1 << 18))
+        for _ in range(MAX_TRIES):
+            fitted = self.fit(size, folder / str(size))
+            reached = self.quality(fitted).psnr
+            tried[size] = (reached, fitted)
+            progress.note(f"{size / 1000:,.0f} kB reach {reached:.2f} dB")
+            good = [one for one, (psnr, _) in tried.items() if psnr >= target]
+            bad = [one for one, (psnr, _) in tried.items() if psnr < target]
+            if good and bad and min(good) / max(bad) < 1.3:
+                break
+            size = int(math.sqrt(min(good) * max(bad))) if good and bad else (min(good) // 2 if good else max(bad) * 2)
+            if size < SMALLEST or size > max(self.volume.nbytes, SMALLEST * 8):
+                break
         good = [one for one, (psnr, _) in tried.items() if psnr >= target]
-        bad = [one for one, (psnr, _) in tried.items() if psnr < target]
-        if good and bad and min(good) / max(bad) < 1.3:
-            break
-        size = int(math.sqrt(min(good) * max(bad))) if good and bad else (min(good) // 2 if good else max(bad) * 2)
-        if size < SMALLEST or size > max(volume.nbytes, SMALLEST * 8):
-            break
-    good = [one for one, (psnr, _) in tried.items() if psnr >= target]
-    if not good:
-        best = max(psnr for psnr, _ in tried.values())
-        raise InvalidInput(
-            f"{target:.1f} dB were not reached; the best field has {best:.1f} dB.",
-            remedy="Allow more time with --time, or use --max-error, which also stores the remaining error.",
+        if not good:
+            best = max(psnr for psnr, _ in tried.values())
+            raise InvalidInput(
+                f"{target:.1f} dB were not reached; the best field has {best:.1f} dB.",
+                remedy="Allow more time with --time, or use --max-error, which also stores the remaining error.",
+            )
+        return tried[min(good)][1]
+
+    def fit(self, size: int, folder: Path) -> Ensemble:
+        """Train the models of a field of a size."""
+        options, shape = self.options, self.volume.shape
+        counts = choose_counts(shape, size) if isinstance(options.bricks, str) else options.bricks or (1, 1, 1)
+        blocks = brick_lattice(shape, counts, default_ghost(shape, counts) if options.ghost is None else options.ghost)
+        sizes = brick_sizes(self.volume, blocks, size, SMALLEST)
+        workers = self._workers(len(blocks))
+        requests = tuple(
+            FittingRequest(
+                block.outer, self.volume.value_range, own, self._fitting(own / size, len(blocks) / workers), name
+            )
+            for block, own, name in zip(blocks, sizes, _names(len(blocks)), strict=True)
         )
-    return tried[min(good)][1]
+        threads = max(1, current().threads // workers) if workers > 1 else 0
+        task = BrickTask(str(self.volume.location.absolute), requests, str(folder), self.devices, threads)
+        return train_bricks(self.volume, blocks, task, workers)
 
+    def _workers(self, bricks: int) -> int:
+        """How many models are trained at the same time; an array in memory is not there in other processes."""
+        return 1 if self.volume.location.is_memory else min(self.options.workers or len(self.devices), bricks)
 
-def _fit(volume: Volume, samples: Samples, device: torch.device, options: CompressionOptions, size: int) -> Fitted:
-    """Train a field of a size, and round it until it fits."""
-    network = make_network(
-        options.model, options.parameters or _parameters_for(size), volume.shape, seed=options.seed
-    ).to(device)
-    training = _train(network, samples, device, options)
-    field = network.to_field(volume.value_range)
-    grid_steps = training.rounding_steps or rounding_steps(
-        network.grid_groups(), ROUNDING if options.is_rounded else FINE
-    )
-    scale = 1.0
-    for _ in range(20):
-        steps = _steps(field, [step * scale for step in grid_steps])
-        rounded = _rounded(field, steps)
-        if _coded_size(volume, rounded, steps) <= size or options.psnr or options.parameters:
-            break
-        scale *= 1.12
-    else:
-        raise InvalidInput(f"No field of {size:,} bytes could be made.", remedy="Use a larger size.")
-    network.load_field(rounded)
-    return Fitted(network, rounded, steps, training)
+    def _fitting(self, share: float, turns: float) -> FittingOptions:
+        """share: of the size. turns: how many models are trained one after the other."""
+        chosen = self.options
+        return FittingOptions(
+            model=chosen.model,
+            parameters=max(1, int(chosen.parameters * share)) if chosen.parameters else None,
+            seconds=chosen.seconds / math.ceil(turns) if chosen.seconds else None,
+            steps=chosen.steps,
+            batch=chosen.batch,
+            is_rounded=chosen.is_rounded,
+            seed=chosen.seed,
+            must_fit=not (chosen.psnr or chosen.parameters),
+        )
 
+    def quality(self, ensemble: Ensemble) -> Quality:
+        values = self.values(ensemble)
+        return measure(self.volume, lambda box: to_voxel_type(values(box), self.volume.dtype))
 
-def _parameters_for(size: int) -> int:
-    """About how many parameters of the grids fit beside the decoder."""
-    decoder = 7500 if size > 24_000 else 2500 if size > 7_000 else 1000
-    return max(512, int((size - decoder) * 8 / BITS))
+    def values(self, ensemble: Ensemble) -> Callable[[Box], Floats]:
+        """What gives the values of a box: on a GPU the networks, where they are much faster, else the definition."""
+        stored, device = self.stored(ensemble), torch.device(self.devices[0])
+        if device.type == "cpu":
+            return stored.values
+        networks = [network_of(*pair) for pair in zip(ensemble.models, ensemble.requests, strict=True)]
+        evaluate = NetworkValues(stored.fields, networks, device)
+        return lambda box: stored.values(box, evaluate=evaluate)
 
+    def stored(self, ensemble: Ensemble) -> NeuralVolume:
+        volume, fields = self.volume, tuple(PlacedField(one.box, one.field) for one in ensemble.models)
+        return NeuralVolume(volume.shape, volume.dtype, fields, volume.spacing, volume.unit, volume.orientation)
 
-def _train(network: FieldNetwork, samples: Samples, device: torch.device, options: CompressionOptions) -> Training:
-    on_gpu = device.type == "cuda"
-    steps = options.steps or (12_000 if on_gpu else 4_000)
-    training = TrainingOptions(
-        steps=steps if options.seconds is None else max(steps, 1_000_000 if options.steps is None else steps),
-        batch=options.batch or (1 << 17 if on_gpu else CPU_BATCH),
-        rounding=ROUNDING if options.is_rounded else 0.0,
-        seconds=options.seconds or math.inf,
-    )
-    start, is_timed = time.monotonic(), math.isfinite(training.seconds)
-    total = math.ceil(training.seconds) if is_timed else training.steps
-    with progress.task("Training", total=total, unit="seconds" if is_timed else "steps") as bar:
-        notes = set()
-
-        def on_step(step: int, loss: float) -> None:
-            done = int(time.monotonic() - start) if is_timed else step
-            bar.advance(max(0, min(done, total) - bar.done))
-            tenth = done * 10 // total
-            if tenth not in notes and loss > 0:
-                notes.add(tenth)
-                progress.note(f"PSNR so far: {-10 * math.log10(loss):.2f} dB after {step:,} steps")
-
-        if on_gpu and isinstance(samples, VolumeSamples):
-            from pellucid.neural.cuda_model import can_train_fused
-            from pellucid.neural.cuda_training import CudaTrainer
-
-            if can_train_fused(network):
-                return CudaTrainer(network, samples, training, at_voxels=True).train(on_step)
-        return train(network, samples, training, on_step)
-
-
-def _steps(field: NeuralField, grids: list[float]) -> Steps:
-    tables = [max(float(np.sqrt(np.mean(level.table**2))) * ROUNDING, 1e-8) for level in field.hash_levels]
-    weights = [max(float(np.abs(one).max()) / WEIGHT_LEVELS, 1e-8) for one in field.decoder.weights]
-    return Steps(tuple(grids), tuple(tables), tuple(weights))
-
-
-def _rounded(field: NeuralField, steps: Steps) -> NeuralField:
-    """The field as it will be read from the file."""
-
-    def whole(values: Floats, step: float) -> Floats:
-        return (np.rint(values / np.float32(step)) * np.float32(step)).astype(np.float32)
-
-    grids = [
-        FeatureGrid(whole(grid.features, step), grid.transform)
-        for grid, step in zip(field.grids, steps.grids, strict=True)
-    ]
-    tables = [
-        HashLevel(level.resolution, whole(level.table, step))
-        for level, step in zip(field.hash_levels, steps.hash_levels, strict=True)
-    ]
-    weights = tuple(whole(one, step) for one, step in zip(field.decoder.weights, steps.weights, strict=True))
-    return replace(
-        field, grids=tuple(grids), hash_levels=tuple(tables), decoder=Decoder(weights, field.decoder.activation)
-    )
-
-
-def _neural_volume(volume: Volume, field: NeuralField) -> NeuralVolume:
-    return NeuralVolume(
-        volume.shape, volume.dtype, (PlacedField(volume.box, field),), volume.spacing, volume.unit, volume.orientation
-    )
-
-
-def _coded_size(volume: Volume, field: NeuralField, steps: Steps) -> int:
-    return sum(len(data) for data in to_sections(_neural_volume(volume, field), (steps,))[1].values())
-
-
-def _stored_quality(volume: Volume, fitted: Fitted) -> Quality:
-    values = _values(volume, fitted)
-    return measure(volume, lambda box: to_voxel_type(values(box), volume.dtype))
-
-
-def _values(volume: Volume, fitted: Fitted) -> Callable[[Box], Floats]:
-    """What gives the field's values of a box: on a GPU the network, where it is much faster, else the definition."""
-    device = next(fitted.network.parameters()).device
-    if device.type == "cpu":
-        return _neural_volume(volume, fitted.field).values
-    low, high = fitted.field.value_range
-
-    def values(box: Box) -> Floats:
-        axes = [
-            torch.linspace(-1, 1, n, device=device)[start:stop] if n > 1 else torch.zeros(1, device=device)
-            for n, start, stop in zip(volume.shape, box.start, box.stop, strict=True)
-        ]
-        z, y, x = torch.meshgrid(*axes, indexing="ij")
-        points = torch.stack([x, y, z], dim=-1).reshape(-1, 3)
-        with torch.no_grad():
-            found = torch.cat([fitted.network(part) for part in points.split(POINTS_AT_ONCE)])
-        return np.asarray((found * (high - low) + low).reshape(box.shape).cpu().numpy(), np.float32)
-
-    return values
-
-
-def _write(volume: Volume, path: Path, fitted: Fitted, options: CompressionOptions, device: torch.device) -> Report:
-    stored = _neural_volume(volume, fitted.field)
-    residual: dict[str, bytes] = {}
-    if options.max_error is None:
-        quality = _stored_quality(volume, fitted)
-    else:
-        quality, residual = code_residual(volume, _values(volume, fitted), options.max_error)
-    facts = {
-        "psnr": min(quality.psnr, 999.0),
-        "ssim": quality.ssim,
-        "max_error": quality.max_error,
-        "seconds": fitted.training.seconds,
-    }
-    header, sections = to_sections(replace(stored, quality=facts), (fitted.steps,))
-    if options.max_error is not None:
-        header["residual"] = {
-            "bound": options.max_error,
-            "tolerance": evaluation_tolerance(volume),
-            "brick": RESIDUAL_BRICK,
+    def write(self, path: Path, ensemble: Ensemble) -> Report:
+        options, volume, stored, training = self.options, self.volume, self.stored(ensemble), ensemble.training
+        residual: dict[str, bytes] = {}
+        if options.max_error is None:
+            quality = self.quality(ensemble)
+        else:
+            quality, residual = code_residual(volume, self.values(ensemble), options.max_error)
+        facts = {
+            "psnr": min(quality.psnr, 999.0),
+            "ssim": quality.ssim,
+            "max_error": quality.max_error,
+            "seconds": training.seconds,
         }
-    write_file(path, header, {**sections, **residual})
-    return Report(
-        path,
-        quality,
-        volume.nbytes,
-        path.stat().st_size,
-        sum(len(data) for data in sections.values()),
-        sum(len(data) for data in residual.values()),
-        stored.parameter_count,
-        fitted.training,
-        str(device),
-        torch.cuda.max_memory_allocated(device) if device.type == "cuda" else 0,
-    )
+        header, sections = to_sections(replace(stored, quality=facts), tuple(one.steps for one in ensemble.models))
+        if options.max_error is not None:
+            header["residual"] = {
+                "bound": options.max_error,
+                "tolerance": evaluation_tolerance(volume),
+                "brick": RESIDUAL_BRICK,
+            }
+        write_file(path, header, {**sections, **residual})
+        is_cuda = self.devices[0] != "cpu"
+        return Report(
+            path,
+            quality,
+            volume.nbytes,
+            path.stat().st_size,
+            sum(len(data) for data in sections.values()),
+            sum(len(data) for data in residual.values()),
+            stored.parameter_count,
+            training,
+            ", ".join(self.devices),
+            torch.cuda.max_memory_allocated(torch.device(self.devices[0])) if is_cuda else 0,
+            len(ensemble.models),
+        )
+
+
+def _names(count: int) -> list[str]:
+    return ["Training"] if count == 1 else [f"Training brick {number + 1} of {count}" for number in range(count)]

@@ -9,10 +9,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from pellucid.errors import InvalidInput
+from pellucid.neural.checkpoints import Arrays, TrainingCheckpoint, fits
 from pellucid.neural.density import density_loss
 from pellucid.neural.network import FieldNetwork, GridGroup
 from pellucid.neural.samples import Samples
@@ -108,11 +110,25 @@ class Training:
     rounding_steps: list[float] = field(default_factory=list)
 
 
-def train(network: nn.Module, samples: Samples, options: TrainingOptions, on_step: OnStep | None = None) -> Training:
-    """Train in place. on_step: called with the step and the loss, every 50 steps; True ends the training."""
-    trainer = Trainer(network, options)
-    start, result = time.monotonic(), Training()
-    for step in range(options.steps):
+def train(
+    network: nn.Module,
+    samples: Samples,
+    options: TrainingOptions,
+    on_step: OnStep | None = None,
+    checkpoint: TrainingCheckpoint | None = None,
+) -> Training:
+    """Train in place. on_step: called with the step and the loss, every 50 steps; True ends the training.
+
+    checkpoint: where the training is saved from time to time, and from where it continues. The result is the same as
+    without an interruption, to the last bit where the steps are counted and all voxels are in memory.
+    """
+    trainer, result = Trainer(network, options), Training()
+    saved = checkpoint.load() if checkpoint else None
+    if saved and trainer.restore(saved, samples):
+        steps, seconds = saved["progress"].tolist()
+        result = Training(int(steps), seconds, saved["losses"].tolist())
+    start = time.monotonic() - result.seconds
+    for step in range(result.steps, options.steps):
         progress = max(step / options.steps, (time.monotonic() - start) / options.seconds)
         if progress >= 1:
             break
@@ -122,6 +138,10 @@ def train(network: nn.Module, samples: Samples, options: TrainingOptions, on_ste
             result.losses.append(float(loss))
             if not math.isfinite(result.losses[-1]):
                 raise InvalidInput("The training diverged.", remedy="Use a smaller rate, or another model.")
+            if checkpoint and checkpoint.is_due and options.schedule == "cosine":
+                counts = np.array([result.steps, time.monotonic() - start])
+                made = {"progress": counts, "losses": np.array(result.losses)}
+                checkpoint.save({**trainer.arrays(samples), **made})
             if on_step and on_step(step + 1, result.losses[-1]):
                 break
     trainer.finish()
@@ -180,6 +200,33 @@ class Trainer:
                 for group, steps in self._with_steps():
                     group.features.copy_(_rounded(group.features, steps))
 
+    def arrays(self, samples: Samples) -> Arrays:
+        """The state of the training as plain arrays."""
+        state = {f"network/{name}": array for name, array in network_arrays(self._network).items()}
+        for name, optimiser in self._optimisers():
+            for number, moments in optimiser.state_dict()["state"].items():
+                state |= {f"{name}/{number}/{key}": moment.cpu().numpy() for key, moment in moments.items()}
+        rounding = np.array(self.rounding_steps, np.float64)
+        return {**state, "rounding_steps": rounding, "samples": samples.state()}
+
+    def restore(self, arrays: Arrays, samples: Samples) -> bool:
+        """Continue from the state of an earlier training. False where it is not of this network."""
+        network = {name.removeprefix("network/"): array for name, array in arrays.items() if name[:8] == "network/"}
+        if not fits(network, network_arrays(self._network)) or not {"rounding_steps", "samples"} <= set(arrays):
+            return False
+        states = {name: _moments(arrays, name, optimiser) for name, optimiser in self._optimisers()}
+        if any(state is None for state in states.values()):
+            return False
+        self._network.load_state_dict({name: torch.from_numpy(array) for name, array in network.items()})
+        for name, optimiser in self._optimisers():
+            optimiser.load_state_dict({**optimiser.state_dict(), "state": states[name]})
+        self.rounding_steps = arrays["rounding_steps"].tolist()
+        samples.restore(arrays["samples"])
+        return True
+
+    def _optimisers(self) -> list[tuple[str, torch.optim.Optimizer]]:
+        return [("optimiser", self._optimiser), ("mover", self._mover)]
+
     def _values(self, points: Tensor) -> Tensor:
         if not self.rounding_steps or not isinstance(self._network, FieldNetwork):
             return self._network(points)
@@ -231,3 +278,23 @@ def _rounded(features: Tensor, steps: Tensor) -> Tensor:
 
 def _grid_groups(network: nn.Module) -> list[GridGroup]:
     return network.grid_groups() if isinstance(network, FieldNetwork) else []
+
+
+def network_arrays(network: nn.Module) -> Arrays:
+    """Everything that a network has learnt, by name."""
+    return {name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state_dict().items()}
+
+
+def _moments(arrays: Arrays, name: str, optimiser: torch.optim.Optimizer) -> dict[int, dict[str, Tensor]] | None:
+    """What an optimiser knows of its parameters, by their number; None where the shapes are of others."""
+    parameters = [one for group in optimiser.param_groups for one in group["params"]]
+    found: dict[int, dict[str, Tensor]] = {}
+    for key, array in arrays.items():
+        if not key.startswith(f"{name}/"):
+            continue
+        _, number, part = key.split("/")
+        shape = tuple(parameters[int(number)].shape) if int(number) < len(parameters) else None
+        if array.shape not in ((), shape):
+            return None
+        found.setdefault(int(number), {})[part] = torch.from_numpy(np.array(array))
+    return found

@@ -76,11 +76,46 @@ def test_equal_fields_blend_to_one(overlap: int, value: float) -> None:
 
 @pytest.mark.parametrize("overlap", [2, 8, 20])
 def test_values_do_not_jump_where_fields_meet(overlap: int) -> None:
-    """From 0 to 1 in equal steps over the overlap."""
+    """From 0 to 1 over the overlap, slowly at its ends."""
     volume = in_two((2, 2, 60), constant_field(0), constant_field(1), overlap)
     row = volume.values(Box.whole(volume.shape))[0, 0].astype(np.float64)
-    np.testing.assert_allclose(np.diff(row).max(), 1 / (overlap + 1), rtol=1e-4)
-    np.testing.assert_allclose(row[30 : 30 + overlap], np.arange(1, overlap + 1) / (overlap + 1), rtol=1e-4)
+    depth = np.arange(1, overlap + 1) / (overlap + 1)
+    np.testing.assert_allclose(row[30 : 30 + overlap], depth**2 * (3 - 2 * depth), rtol=1e-4)
+    assert np.diff(row).max() <= 1.5 / (overlap + 1) + 1e-6
+    assert set(row[:30]) == {0.0}
+    assert set(row[30 + overlap :]) == {1.0}
+
+
+def test_a_voxel_may_come_from_one_field_alone() -> None:
+    """The one that it lies deepest in: the values jump in the middle of the overlap."""
+    volume = in_two((2, 2, 60), constant_field(1), constant_field(2), 6)
+    row = volume.values(Box.whole(volume.shape), is_blended=False)[0, 0]
+    assert row.tolist() == [1.0] * 33 + [2.0] * 27
+
+
+def test_the_gradient_does_not_jump_where_fields_meet() -> None:
+    """From one voxel to the next it changes by at most 6 / n² of the difference between two fields, over n voxels."""
+    volume = in_two((2, 2, 60), constant_field(0), constant_field(1), 15)
+    changes = {
+        is_blended: np.abs(np.diff(volume.values(Box.whole(volume.shape), is_blended=is_blended)[0, 0], 2)).max()
+        for is_blended in (True, False)
+    }
+    assert changes[True] <= 6 / 16**2 + 1e-6
+    assert changes[False] == 1
+
+
+def test_points_have_the_values_of_voxels() -> None:
+    shape = (5, 6, 20)
+    for volume in (whole_volume(mixed_field(), shape), in_two(shape, mixed_field(1), mixed_field(2), 4)):
+        z, y, x = np.meshgrid(*(np.linspace(-1, 1, n) for n in shape), indexing="ij")
+        points = np.stack([x, y, z], axis=-1).reshape(-1, 3).astype(np.float32)
+        np.testing.assert_allclose(volume.values_at(points).reshape(shape), volume.values(Box.whole(shape)), atol=1e-4)
+
+
+def test_a_field_may_be_evaluated_in_another_way() -> None:
+    volume = in_two((2, 2, 20), plain_field(), plain_field(), 4)
+    ones = volume.values(volume.fields[0].box, evaluate=lambda _, axes: np.ones([len(axis) for axis in axes], FLOAT))
+    np.testing.assert_allclose(ones, 1.0, rtol=1e-6)
 
 
 def test_eight_fields_on_a_lattice() -> None:
@@ -92,7 +127,7 @@ def test_eight_fields_on_a_lattice() -> None:
     volume = NeuralVolume(shape, FLOAT, tuple(fields))
     values = volume.values(Box.whole(shape))
     np.testing.assert_allclose(values[3, 17], values[9, 9], atol=1e-6)
-    np.testing.assert_allclose(values[5, 5, [0, 7, 8, 11, 12, 19]], [0, 0, 0.2, 0.8, 1, 1], atol=1e-6)
+    np.testing.assert_allclose(values[5, 5, [0, 7, 8, 11, 12, 19]], [0, 0, 0.104, 0.896, 1, 1], atol=1e-6)
 
 
 def test_where_no_field_is_values_are_zero() -> None:

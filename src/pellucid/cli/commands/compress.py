@@ -8,7 +8,8 @@ import argparse
 import re
 from pathlib import Path
 
-from pellucid.cli.arguments import add_source, count_argument, source_location
+from pellucid.box import Shape
+from pellucid.cli.arguments import add_source, count_argument, shape_argument, source_location
 from pellucid.errors import InvalidInput
 
 _UNITS = {"": 1, "B": 1, "KB": 1000, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
@@ -36,6 +37,23 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("--time", type=seconds, metavar="T", help="training time, such as 60s or 5min")
     parser.add_argument("--steps", type=count_argument, help="number of training steps")
     parser.add_argument("--model", choices=MODELS, default="adaptive", help="kind of network")
+    parser.add_argument(
+        "--bricks",
+        type=bricks_argument,
+        metavar="Z,Y,X",
+        help="train one model for each of so many bricks along (z, y, x), such as 2,2,2, or auto; for large volumes",
+    )
+    parser.add_argument(
+        "--ghost",
+        type=ghost_argument,
+        metavar="N",
+        help="voxels by which bricks overlap their neighbours (default: 16, fewer for small bricks; 0: visible seams)",
+    )
+    parser.add_argument(
+        "--workers",
+        type=count_argument,
+        help="bricks trained at the same time, each in a process (default: GPUs, or 1)",
+    )
     parser.add_argument("--device", help="cpu, cuda or cuda:1 (default: a GPU if available)")
     parser.add_argument("--seed", type=int, default=42, help="seed of the random numbers")
     parser.add_argument("--overwrite", action="store_true", help="overwrite an existing output")
@@ -61,6 +79,9 @@ def run(options: argparse.Namespace) -> int:
         device=options.device,
         seed=options.seed,
         overwrite=options.overwrite,
+        bricks=options.bricks,
+        ghost=options.ghost,
+        workers=options.workers,
     )
     report = compress(source_location(options), options.output, chosen)
     quality = report.quality
@@ -68,8 +89,23 @@ def run(options: argparse.Namespace) -> int:
     print(f"field {report.field_bytes:,} bytes, residual {report.residual_bytes:,} bytes; {report.parameters:,} values")
     print(f"PSNR {quality.psnr:.2f} dB, SSIM {quality.ssim:.4f}, largest error {quality.max_error:.4g}")
     memory = f", {report.device_memory / 2**20:,.0f} MiB of device memory" if report.device_memory else ""
-    print(f"trained {report.training.steps:,} steps in {report.training.seconds:.1f} s on {report.device}{memory}")
+    models = f" of {report.bricks} models" if report.bricks > 1 else ""
+    print(
+        f"trained {report.training.steps:,} steps{models} in {report.training.seconds:.1f} s on {report.device}{memory}"
+    )
     return 0
+
+
+def bricks_argument(text: str) -> Shape | str:
+    """``2,2,2`` or ``auto``."""
+    return "auto" if text == "auto" else shape_argument(text)
+
+
+def ghost_argument(text: str) -> int:
+    """A whole number from 0."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
+    return int(text)
 
 
 def size_in_bytes(text: str) -> int:

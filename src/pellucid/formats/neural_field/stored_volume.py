@@ -121,7 +121,7 @@ def to_sections(volume: NeuralVolume, steps: tuple[Steps, ...]) -> tuple[dict[st
     """The header and the sections of a file. steps: one for every field."""
     sections = {}
     for number, (placed, own) in enumerate(zip(volume.fields, steps, strict=True)):
-        sections[f"field{number}"] = _section(placed.field, own)
+        sections[f"field{number}"] = coded_field(placed.field, own)
     header = StoredHeader(
         volume.shape, volume.dtype.name, volume.spacing, volume.unit, tuple(_described(one) for one in volume.fields)
     )
@@ -177,7 +177,8 @@ def _described(placed: PlacedField) -> StoredField:
     )
 
 
-def _section(one: NeuralField, steps: Steps) -> bytes:
+def coded_field(one: NeuralField, steps: Steps) -> bytes:
+    """The section of a field."""
     plain = [grid.transform for grid in one.grids] + ([one.fourier.frequencies] if one.fourier else [])
     arrays = list(one.decoder.weights)
     arrays += [grid.features for grid in one.grids] + [level.table for level in one.hash_levels]

@@ -1,0 +1,130 @@
+"""Training the models of all bricks of a volume: one after the other, or several at once in processes.
+
+Here: BrickTask, which trains one brick in a worker; train_bricks, which trains what is not trained yet; Ensemble.
+Not here: one model (fitting), where bricks are (lattice), the file that users get (compression).
+"""
+
+import math
+import multiprocessing
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from pellucid import progress
+from pellucid.box import Shape
+from pellucid.engines.budget import check_fits
+from pellucid.engines.engine import EngineOptions, make_engine
+from pellucid.engines.task import Work
+from pellucid.errors import Cancelled
+from pellucid.jobs.resources import Resources
+from pellucid.neural.fitting import Fitted, FittingRequest, fit, load_fitted
+from pellucid.neural.training import Training
+from pellucid.settings import current
+from pellucid.volume.blocks import Block
+from pellucid.volume.volume import Volume, open_volume
+
+WORKER_BYTES = 256 << 20
+"""What PyTorch and a small network take."""
+
+
+@dataclass(frozen=True)
+class BrickTask:
+    """Trains the model of a brick and leaves it in a folder.
+
+    requests: one for every brick. devices: bricks take them in turn. threads: of one worker, or 0 for PyTorch's choice.
+    """
+
+    source: str
+    requests: tuple[FittingRequest, ...]
+    folder: str
+    devices: tuple[str, ...] = ("cpu",)
+    threads: int = 0
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return (self.source,)
+
+    @property
+    def output_chunk(self) -> Shape:
+        return (1, 1, 1)
+
+    def needs(self, block: Block) -> Resources:
+        voxels = min(4 * block.outer.size, current().memory_bytes // 3)  # More are read in turn.
+        return Resources(memory_bytes=min(WORKER_BYTES + voxels, current().memory_bytes))
+
+    @contextmanager
+    def open(self) -> Iterator[Work]:
+        if self.threads:
+            torch.set_num_threads(self.threads)
+        with _quiet_worker(), open_volume(self.source) as volume:
+            yield lambda block: training_psnr(self.fit(volume, block))
+
+    def fit(self, volume: Volume, block: Block) -> Fitted:
+        """The model of a brick, trained unless it is in the folder already."""
+        device = torch.device(self.devices[block.index % len(self.devices)])
+        return fit(volume, self.requests[block.index], device, self._path(block))
+
+    def is_trained(self, block: Block) -> bool:
+        return load_fitted(self.requests[block.index], self._path(block)) is not None
+
+    def _path(self, block: Block) -> Path:
+        return Path(self.folder) / f"brick{block.index}.npz"
+
+
+def training_psnr(fitted: Fitted) -> float:
+    """The PSNR in dB at the last step of the training."""
+    losses = fitted.training.losses
+    return -10 * math.log10(max(losses[-1], 1e-30)) if losses else 0.0
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Trained models of all bricks; one for a volume that is not cut. workers: how many were trained at a time."""
+
+    requests: tuple[FittingRequest, ...]
+    models: tuple[Fitted, ...]
+    workers: int
+
+    @property
+    def training(self) -> Training:
+        """Of all models together."""
+        trainings = [one.training for one in self.models]
+        if len(trainings) == 1:
+            return trainings[0]
+        return Training(sum(one.steps for one in trainings), sum(one.seconds for one in trainings) / self.workers)
+
+
+def train_bricks(volume: Volume, blocks: Sequence[Block], task: BrickTask, workers: int) -> Ensemble:
+    """The models of all bricks, in order; those that are in the folder already are not trained again."""
+    if len(blocks) > 1:
+        _train_missing(blocks, task, workers)
+    return Ensemble(task.requests, tuple(task.fit(volume, block) for block in blocks), workers)
+
+
+def _train_missing(blocks: Sequence[Block], task: BrickTask, workers: int) -> None:
+    todo = [block for block in blocks if not task.is_trained(block)]
+    options = EngineOptions(workers, current().memory_bytes)
+    engine = make_engine("processes" if workers > 1 else "serial", options)
+    check_fits(task, todo, engine.capacity())
+    cancel, count = threading.Event(), len(blocks)
+    with progress.task("Training bricks", total=count, unit="bricks", done=count - len(todo)) as bar:
+        with closing(engine.run(task, todo, cancel)) as results:  # type: ignore[type-var]
+            for done in results:
+                bar.advance()
+                progress.note(f"Brick {done.index + 1} of {count}: PSNR {done.result:.2f} dB")
+        if cancel.is_set():
+            raise Cancelled("Training")
+
+
+@contextmanager
+def _quiet_worker() -> Iterator[None]:
+    """In a process of its own, no progress: the driver shows that of all."""
+    if multiprocessing.parent_process() is None:
+        yield
+    else:
+        with progress.use(progress.Silent()):
+            yield

@@ -1,0 +1,229 @@
+"""One model of one box of a volume: trained, and rounded until it has the size that was asked for.
+
+Here: FittingOptions, fit, and Fitted; a model that is trained is kept in a file, and so is one that is being trained.
+Not here: which boxes there are (lattice), where they are trained (ensemble), the file that users get (compression).
+"""
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from pellucid import progress
+from pellucid.box import Box
+from pellucid.engines.stopping import raise_if_stopped
+from pellucid.errors import InvalidInput
+from pellucid.formats.neural_field.field import Decoder, FeatureGrid, Floats, HashLevel, NeuralField
+from pellucid.formats.neural_field.stored_volume import Steps, coded_field
+from pellucid.neural.checkpoints import TrainingCheckpoint, fits, load_arrays, save_arrays
+from pellucid.neural.models import make_network
+from pellucid.neural.network import FieldNetwork
+from pellucid.neural.samples import BlockSamples, Samples, VolumeSamples, to_tensor
+from pellucid.neural.training import OnStep, Training, TrainingOptions, network_arrays, rounding_steps, train
+from pellucid.volume.volume import Volume
+
+BITS = 4.3
+"""Bits that a parameter takes in the file, about."""
+ROUNDING = 0.25
+FINE = 1e-4
+"""Steps of features relative to their root mean square: about four bits, and as good as exact."""
+WEIGHT_LEVELS = 400
+"""Steps between zero and the largest weight of a layer."""
+CPU_BATCH = 1 << 12
+
+
+@dataclass(frozen=True)
+class FittingOptions:
+    """How to train a model.
+
+    parameters: how many, instead of what a size allows. must_fit: whether it is rounded until it has its size.
+    """
+
+    model: str = "adaptive"
+    parameters: int | None = None
+    seconds: float | None = None
+    steps: int | None = None
+    batch: int | None = None
+    is_rounded: bool = True
+    seed: int = 42
+    must_fit: bool = True
+
+
+@dataclass(frozen=True)
+class FittingRequest:
+    """A model to train. box: of the volume. value_range: of the whole. name: for users."""
+
+    box: Box
+    value_range: tuple[float, float]
+    size: int
+    options: FittingOptions
+    name: str = "Training"
+
+    def network(self) -> FieldNetwork:
+        """The network before training."""
+        parameters = self.options.parameters or _parameters_for(self.size)
+        return make_network(self.options.model, parameters, self.box.shape, seed=self.options.seed)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A trained field, rounded as it is stored, with the steps it was rounded to."""
+
+    box: Box
+    field: NeuralField
+    steps: Steps
+    training: Training
+
+
+def fit(volume: Volume, request: FittingRequest, device: torch.device, path: Path) -> Fitted:
+    """Train a model and keep it in a file; if it is there already, read it."""
+    if found := load_fitted(request, path):
+        return found
+    network = request.network().to(device)
+    checkpoint = TrainingCheckpoint(path.with_suffix(".training.npz"))
+    training = _train(network, _samples(volume, request, device), device, request, checkpoint)
+    grids = training.rounding_steps or rounding_steps(
+        network.grid_groups(), ROUNDING if request.options.is_rounded else FINE
+    )
+    fitted, scale = _rounded_to_size(request, network.to_field(request.value_range), grids, training)
+    facts = np.array([training.steps, training.seconds, scale], np.float64)
+    kept = {"facts": facts, "losses": np.array(training.losses), "grids": np.array(grids)}
+    save_arrays(path, {**network_arrays(network), **kept})
+    checkpoint.remove()
+    return fitted
+
+
+def load_fitted(request: FittingRequest, path: Path) -> Fitted | None:
+    """A model that was trained before; None where the file is absent, damaged or of another model."""
+    arrays = dict(load_arrays(path) or {})
+    facts, losses, grids = (arrays.pop(name, np.zeros(0)) for name in ("facts", "losses", "grids"))
+    network = request.network()
+    count = sum(len(group.features) for group in network.grid_groups())
+    if not fits(arrays, network_arrays(network)) or facts.shape != (3,) or grids.shape != (count,):
+        return None
+    network.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
+    steps, seconds, scale = facts.tolist()
+    training = Training(int(steps), seconds, losses.tolist(), grids.tolist())
+    return _rounded_by(request, network.to_field(request.value_range), grids.tolist(), scale, training)
+
+
+def network_of(fitted: Fitted, request: FittingRequest) -> FieldNetwork:
+    """A network with the values of a fitted field."""
+    network = request.network()
+    network.load_field(fitted.field)
+    return network
+
+
+def _rounded_to_size(
+    request: FittingRequest, field: NeuralField, grids: list[float], training: Training
+) -> tuple[Fitted, float]:
+    scale = 1.0
+    for _ in range(20):
+        fitted = _rounded_by(request, field, grids, scale, training)
+        if not request.options.must_fit or len(coded_field(fitted.field, fitted.steps)) <= request.size:
+            return fitted, scale
+        scale *= 1.12
+    raise InvalidInput(f"No field of {request.size:,} bytes could be made.", remedy="Use a larger size.")
+
+
+def _rounded_by(
+    request: FittingRequest, field: NeuralField, grids: list[float], scale: float, training: Training
+) -> Fitted:
+    steps = _steps(field, [step * scale for step in grids])
+    return Fitted(request.box, _rounded(field, steps), steps, training)
+
+
+def _samples(volume: Volume, request: FittingRequest, device: torch.device) -> Samples:
+    """All voxels where they fit into a third of the device's memory, else blocks in turn."""
+    if device.type == "cuda":
+        free = torch.cuda.mem_get_info(device)[0]
+    else:
+        from pellucid.settings import load
+
+        free = load().memory_bytes
+    has_own_type = volume.dtype.itemsize >= 4 or volume.dtype.name in ("uint8", "int16")
+    if request.box.size * volume.dtype.itemsize * (1 if has_own_type else 2) < free // 3:
+        voxels = to_tensor(volume.read(request.box)).to(device)
+        return VolumeSamples(voxels, request.value_range, at_voxels=True)
+    return BlockSamples(volume, device, box=request.box, value_range=request.value_range)
+
+
+def _parameters_for(size: int) -> int:
+    """About how many parameters of the grids fit beside the decoder, whose width models.py chooses, and transforms."""
+    decoder = 7500 if size > 24_000 else 3000 if size > 7_450 else 1600
+    return max(512, int((size - decoder) * 8 / BITS))
+
+
+def _train(
+    network: FieldNetwork,
+    samples: Samples,
+    device: torch.device,
+    request: FittingRequest,
+    checkpoint: TrainingCheckpoint,
+) -> Training:
+    options, on_gpu = request.options, device.type == "cuda"
+    steps = options.steps or (12_000 if on_gpu else 4_000)
+    training = TrainingOptions(
+        steps=steps if options.seconds is None else max(steps, 1_000_000 if options.steps is None else steps),
+        batch=options.batch or (1 << 17 if on_gpu else CPU_BATCH),
+        rounding=ROUNDING if options.is_rounded else 0.0,
+        seconds=options.seconds or math.inf,
+    )
+    with _reported(request.name, training) as on_step:
+        if on_gpu and isinstance(samples, VolumeSamples):
+            from pellucid.neural.cuda_model import can_train_fused
+            from pellucid.neural.cuda_training import CudaTrainer
+
+            if can_train_fused(network):
+                return CudaTrainer(network, samples, training, at_voxels=True).train(on_step)
+        return train(network, samples, training, on_step, checkpoint)
+
+
+@contextmanager
+def _reported(name: str, options: TrainingOptions) -> Iterator[OnStep]:
+    """Shows the progress of a training, and ten times the PSNR so far."""
+    start, is_timed, tenths = time.monotonic(), math.isfinite(options.seconds), {-1}
+    total = math.ceil(options.seconds) if is_timed else options.steps
+    with progress.task(name, total=total, unit="seconds" if is_timed else "steps") as bar:
+
+        def on_step(step: int, loss: float) -> None:
+            raise_if_stopped()
+            done = int(time.monotonic() - start) if is_timed else step
+            bar.advance(max(0, min(done, total) - bar.done))
+            tenth = done * 10 // total
+            if tenth not in tenths and loss > 0:
+                tenths.add(tenth)
+                progress.note(f"PSNR so far: {-10 * math.log10(loss):.2f} dB after {step:,} steps")
+
+        yield on_step
+
+
+def _steps(field: NeuralField, grids: list[float]) -> Steps:
+    tables = [max(float(np.sqrt(np.mean(level.table**2))) * ROUNDING, 1e-8) for level in field.hash_levels]
+    weights = [max(float(np.abs(one).max()) / WEIGHT_LEVELS, 1e-8) for one in field.decoder.weights]
+    return Steps(tuple(grids), tuple(tables), tuple(weights))
+
+
+def _rounded(field: NeuralField, steps: Steps) -> NeuralField:
+    """The field as it will be read from the file."""
+
+    def whole(values: Floats, step: float) -> Floats:
+        return (np.rint(values / np.float32(step)) * np.float32(step)).astype(np.float32)
+
+    grids = [
+        FeatureGrid(whole(grid.features, step), grid.transform)
+        for grid, step in zip(field.grids, steps.grids, strict=True)
+    ]
+    tables = [
+        HashLevel(level.resolution, whole(level.table, step))
+        for level, step in zip(field.hash_levels, steps.hash_levels, strict=True)
+    ]
+    weights = tuple(whole(one, step) for one, step in zip(field.decoder.weights, steps.weights, strict=True))
+    return replace(
+        field, grids=tuple(grids), hash_levels=tuple(tables), decoder=Decoder(weights, field.decoder.activation)
+    )
