@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from pellucid.box import Box, Shape
-from pellucid.fields.bricks.pyramid import Pyramid
 from pellucid.fields.bricks.reader import BrickReader
+from pellucid.fields.bricks.volume_bricks import VolumeBricks
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Level, Voxels
 from pellucid.volume.closable_reader import ClosableReader
@@ -38,7 +38,7 @@ class WatchedReader(ComputedReader):
 def test_all_bricks_in_few_reads(chunk: Shape, codec: str, reads: int) -> None:
     voxels = np.random.default_rng(0).integers(0, 255, SHAPE, dtype=np.uint8)
     watched = WatchedReader(voxels, chunk, codec)
-    reader = BrickReader(Pyramid(Volume(ClosableReader(watched), Location("memory:watched"))), np.dtype("uint8"))
+    reader = BrickReader(VolumeBricks(Volume(ClosableReader(watched), Location("memory:watched")), np.dtype("uint8")))
     watched.boxes.clear()
     found = {
         int(page): brick
@@ -58,7 +58,7 @@ def test_all_bricks_in_few_reads(chunk: Shape, codec: str, reads: int) -> None:
 def test_a_failure_to_read_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     voxels = np.zeros(SHAPE, np.uint8)
     watched = WatchedReader(voxels, (64, 64, 64), "")
-    reader = BrickReader(Pyramid(Volume(ClosableReader(watched), Location("memory:watched"))), np.dtype("uint8"))
+    reader = BrickReader(VolumeBricks(Volume(ClosableReader(watched), Location("memory:watched")), np.dtype("uint8")))
 
     def fail(box: Box, out: Voxels, **_: int) -> None:
         raise OSError(errno.EIO, "the disk is gone")

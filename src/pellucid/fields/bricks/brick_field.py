@@ -1,7 +1,7 @@
 """A volume of any size, drawn from a fixed amount of a device's memory.
 
 Here: BrickField: which bricks are wanted, at which level, and what happens when voxels change.
-Not here: slots (pool), reading in the background (reading), levels (pyramid), looking bricks up in a kernel (sampling).
+Not here: slots (pool), filling them in the background (reader), what fills them (source), looking them up (sampling).
 """
 
 from collections.abc import Callable, Iterable
@@ -10,15 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.box import Box, Shape, triple
+from pellucid.box import Box, Shape
 from pellucid.device import Device, never_cancelled, runtime
 from pellucid.errors import NotEnoughMemory
 from pellucid.fields.bricks.pool import BRICK_VOXELS, BrickPool
-from pellucid.fields.bricks.pyramid import Pyramid, Resolution
+from pellucid.fields.bricks.pyramid import Resolution
 from pellucid.fields.bricks.reader import BrickBatch, BrickReader
-from pellucid.fields.cell_ranges import cell_ranges, find_ranges, touched_cells
+from pellucid.fields.bricks.source import BrickSource
+from pellucid.fields.bricks.volume_bricks import VolumeBricks
+from pellucid.fields.cell_ranges import touched_cells
 from pellucid.fields.device_field import DeviceField
-from pellucid.fields.sizes import APRON, BRICK, BYTES_PER_CELL, CELL, STORED_AS
+from pellucid.fields.sizes import APRON, BRICK, BYTES_PER_CELL, STORED_AS
 from pellucid.formats.protocol import Voxels
 from pellucid.volume.volume import Volume
 
@@ -27,22 +29,32 @@ STAYING = 1.5
 
 
 class BrickField(DeviceField):
-    """Bricks of all levels in a pool. The coarsest level is always there; the rest comes as images want it."""
+    """Bricks of all levels in a pool. The coarsest level is always there; the rest comes as images want it.
 
-    def __init__(self, volume: Volume, device: Device, budget_bytes: int, *, is_texture: bool = True) -> None:
+    source: what fills them; by default the volume's voxels.
+    """
+
+    def __init__(
+        self,
+        volume: Volume,
+        device: Device,
+        budget_bytes: int,
+        *,
+        is_texture: bool = True,
+        source: BrickSource | None = None,
+    ) -> None:
         super().__init__(volume, device)
-        self._volume = volume
-        self._stored = np.dtype(STORED_AS.get(volume.dtype.name, volume.dtype.name))
+        self._stored = stored_type(volume)
         slots = self._affordable_slots(budget_bytes)
         self.nbytes = slots * BRICK_VOXELS * self._stored.itemsize + prod(self.cells) * BYTES_PER_CELL
-        self._pyramid = Pyramid(volume)
-        self._reader = BrickReader(self._pyramid, self._stored)
+        self._source = source or VolumeBricks(volume, self._stored)
+        self._reader = BrickReader(self._source)
         pages = int(self._reader.first_pages[-1])
         self._pool = BrickPool(device, self._stored, slots, pages, is_texture=is_texture and not self.labels)
-        self._ranges = cell_ranges(volume)
+        self._ranges = self._source.cell_ranges()
         warp = runtime.start()
         self.ranges = warp.array(self._ranges, dtype=warp.vec2, device=device.name, copy=device.is_cuda)
-        self._coarsest = self._pages_of(len(self._pyramid.levels) - 1)
+        self._coarsest = self._pages_of(len(self._source.levels) - 1)
         self._load(self._coarsest, kept=self._coarsest)
         self._fill_struct()
 
@@ -80,10 +92,15 @@ class BrickField(DeviceField):
         is_wanted = np.zeros(self._reader.first_pages[-1], bool)
         is_wanted[pages] = True
         for batch in arriving:
-            wanted = [bricks.among(is_wanted) for bricks in batch]
-            self._pool.place(np.concatenate([bricks.pages for bricks in wanted]), [b.voxels for b in wanted], kept)
+            wanted = [bricks.wanted_voxels(is_wanted) for bricks in batch]
+            self._pool.place(np.concatenate([pages for pages, _ in wanted]), [voxels for _, voxels in wanted], kept)
+            for bricks in batch:
+                self._take_ranges(bricks)
             self.revision += 1
         self._pool.publish()
+
+    def _take_ranges(self, bricks: BrickBatch) -> None:
+        """Ranges that became known with the voxels."""
 
     def _targets(self) -> Voxels:
         """The pages that the last image should have had, most important first.
@@ -94,9 +111,9 @@ class BrickField(DeviceField):
         room = self._pool.slots - len(self._coarsest)
         weights = self._seen()
         finer: Voxels = np.empty(0, np.int64)
-        for level in range(len(self._pyramid.levels)):
+        for level in range(len(self._source.levels)):
             pages = self._most_visible(level, weights)
-            if level == len(self._pyramid.levels) - 1:
+            if level == len(self._source.levels) - 1:
                 pages = pages[:0]  # They are there anyway.
             if len(pages) <= room:
                 self.has_room = level == 0
@@ -106,7 +123,7 @@ class BrickField(DeviceField):
 
     def _most_visible(self, level: int, weights: Voxels) -> Voxels:
         """The bricks of a level in which something was seen, most visible first."""
-        resolution = self._pyramid.levels[level]
+        resolution = self._source.levels[level]
         for axis, halvings in enumerate(resolution.halvings):
             weights = np.add.reduceat(weights, np.arange(0, weights.shape[axis], 1 << halvings), axis=axis)
         seen = np.flatnonzero(weights)
@@ -122,17 +139,15 @@ class BrickField(DeviceField):
         if box.is_empty:
             return
         self._reader.forget()
-        self._pyramid.refresh(box)
+        self._source.refresh(box)
         self._refresh_cells(touched_cells(box, self.shape))
-        for level, resolution in enumerate(self._pyramid.levels):
+        for level, resolution in enumerate(self._source.levels):
             pages = self._touched_pages(level, resolution, box)
             there = pages[self._pool.holds(pages)]
             self._load(there, kept=there)
 
     def _refresh_cells(self, cells: Box) -> None:
-        start = triple(n * CELL for n in cells.start)
-        stop = triple(n * CELL for n in cells.stop)
-        self._ranges[cells.slices] = find_ranges(self._volume, Box(start, stop).intersect(Box.whole(self.shape)))
+        self._ranges[cells.slices] = self._source.ranges_in(cells)
         if self.device.is_cuda:
             warp = runtime.start()
             part = np.ascontiguousarray(self._ranges[cells.slices])
@@ -166,10 +181,15 @@ class BrickField(DeviceField):
         self.struct.pages = self._pool.table
         levels = [
             _packed(level, int(first))
-            for level, first in zip(self._pyramid.levels, self._reader.first_pages, strict=False)
+            for level, first in zip(self._source.levels, self._reader.first_pages, strict=False)
         ]
         self._levels: Any = warp.array(levels, dtype=sampling.BrickLevel, device=self.device.name)
         self.struct.levels = self._levels
+
+
+def stored_type(volume: Volume) -> np.dtype[Any]:
+    """The type of a volume's voxels on a device."""
+    return np.dtype(STORED_AS.get(volume.dtype.name, volume.dtype.name))
 
 
 def _packed(level: Resolution, first_page: int) -> Any:

@@ -62,8 +62,8 @@ class BrickPool:
         slots = self._slot_of[pages]
         self._used[slots[slots >= 0]] = self._clock
 
-    def place(self, pages: Voxels, bricks: Sequence[Voxels], kept: Voxels) -> None:
-        """Put bricks in, (n, 36³) of the stored type each; where there is no room, for the least recently used.
+    def place(self, pages: Voxels, bricks: Sequence[Any], kept: Voxels) -> None:
+        """Put bricks in, as FilledBricks has them; where there is no room, for the least recently used.
 
         kept: pages that must not go; with the new ones they are no more than there are slots. Kernels know of them
         after publish().
@@ -90,11 +90,18 @@ class BrickPool:
         self._used[slots] = self._clock
         return slots
 
-    def _upload(self, slots: Voxels, bricks: Sequence[Voxels]) -> None:
-        if self._staging:
+    def _upload(self, slots: Voxels, bricks: Sequence[Any]) -> None:
+        first = 0
+        if self._staging and all(isinstance(some, np.ndarray) for some in bricks):
             self._staging.send(slots, bricks, self._write)
             return
-        first = 0
+        if self._staging:
+            warp = runtime.start()
+            for some in bricks:  # They were made on the device.
+                numbers = slots[first : first + len(some)].astype(np.int32)
+                self._write(some, warp.array(numbers, device=self._device.name))
+                first += len(some)
+            return
         for some in bricks:
             words = np.ascontiguousarray(some).view(np.uint32).reshape(-1, self._words)
             self._host[slots[first : first + len(words)]] = words

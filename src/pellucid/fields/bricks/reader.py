@@ -1,7 +1,7 @@
-"""BrickBatch read in the background, several at a time.
+"""Bricks filled in the background, several at a time.
 
-Here: BrickReader: neighbouring bricks are read together, on threads, in the order in which they are wanted.
-Not here: which are wanted (bricks), what a level is (pyramid).
+Here: BrickReader: neighbouring bricks are filled together, on threads, in the order in which they are wanted.
+Not here: which are wanted (brick_field), what fills them (source).
 """
 
 import math
@@ -13,21 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.box import Box, Shape, triple
-from pellucid.device import never_cancelled
-from pellucid.fields.bricks.pyramid import Pyramid
-from pellucid.fields.sizes import APRON, BRICK, PADDED
+from pellucid.device import never_cancelled, runtime
+from pellucid.fields.bricks.source import BrickSource
 from pellucid.formats.protocol import Voxels
 from pellucid.settings import current
 
-TOGETHER = 4
-"""Bricks along the edge of a group that is read at once: chunks of a file are then seldom decoded twice."""
-
 AT_ONCE_BYTES = 8 * 2**20
 """Of bricks that are taken in between two images of a moving scene: more would be felt."""
-
-MAX_BYTES = 128 * 2**20
-"""In a group, where compressed chunks are long: slices that are compressed whole."""
 
 ASK_AGAIN_S = 0.01
 """While bricks are waited for: how long until it is asked again whether they are still wanted."""
@@ -37,15 +29,28 @@ Group = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class BrickBatch:
-    """Some bricks that were read. voxels: (n, 36³) of the stored type."""
+    """Some bricks that were filled. voxels, ranges: as in FilledBricks; level, places: which bricks they are."""
 
     pages: Voxels
-    voxels: Voxels
+    voxels: Any
+    ranges: Any
+    level: int
+    places: Voxels
 
-    def among(self, is_wanted: Voxels) -> "BrickBatch":
-        """Those whose page is wanted."""
+    @property
+    def nbytes(self) -> int:
+        return int(self.voxels.nbytes) if isinstance(self.voxels, np.ndarray) else 4 * int(self.voxels.size)
+
+    def wanted_voxels(self, is_wanted: Voxels) -> tuple[Voxels, Any]:
+        """The pages that are wanted, and their voxels."""
         chosen = is_wanted[self.pages]
-        return self if chosen.all() else BrickBatch(self.pages[chosen], self.voxels[chosen])
+        if chosen.all():
+            return self.pages, self.voxels
+        if isinstance(self.voxels, np.ndarray):
+            return self.pages[chosen], self.voxels[chosen]
+        warp = runtime.start()
+        numbers = warp.array(np.flatnonzero(chosen).astype(np.int32), device=self.voxels.device)
+        return self.pages[chosen], warp.indexedarray(self.voxels, [numbers, None]).contiguous()
 
 
 @dataclass(frozen=True)
@@ -55,12 +60,11 @@ class _PendingBricks:
 
 
 class BrickReader:
-    """Reads bricks by page: their number among all bricks of all levels, finest first."""
+    """Fills bricks by page: their number among all bricks of all levels, finest first."""
 
-    def __init__(self, pyramid: Pyramid, stored: np.dtype[Any]) -> None:
-        self._pyramid = pyramid
-        self._stored = stored
-        counts = [prod(level.bricks) for level in pyramid.levels]
+    def __init__(self, source: BrickSource) -> None:
+        self._source = source
+        counts = [prod(level.bricks) for level in source.levels]
         self.first_pages = np.concatenate([[0], np.cumsum(counts)])
         self.bricks_read = 0
         self._threads = ThreadPoolExecutor(current().threads, thread_name_prefix="pellucid-bricks")
@@ -103,7 +107,7 @@ class BrickReader:
             wait([way.future for way in self._on_the_way.values()], wait_s, FIRST_COMPLETED)
         found: list[tuple[Group, BrickBatch]] = []
         for group in [group for group, way in self._on_the_way.items() if way.future.done()]:
-            if sum(bricks.voxels.nbytes for _, bricks in found) < max_bytes:
+            if sum(bricks.nbytes for _, bricks in found) < max_bytes:
                 found.append((group, self._on_the_way.pop(group).future.result()))
         self.bricks_read += sum(len(bricks.pages) for _, bricks in found)
         return found
@@ -125,41 +129,17 @@ class BrickReader:
         places = np.empty((len(pages), 3), np.int64)
         for level in np.unique(levels):
             members = levels == level
-            places[members] = self._places(int(level), pages[members]) // np.array(self._together(int(level)))
+            places[members] = self._places(int(level), pages[members]) // np.array(self._source.together(int(level)))
         for page, level, (z, y, x) in zip(pages.tolist(), levels.tolist(), places.tolist(), strict=True):
             groups.setdefault((level, z, y, x), []).append(page)
         return groups
 
-    def _together(self, level: int) -> Shape:
-        """Bricks along (z, y, x) that are read at once: whole compressed chunks, where these are long."""
-        # Levels that are made from finer ones when they are read need 8, 64, ... times as many voxels.
-        edge = max(1, TOGETHER >> self._pyramid.steps_from_source(level))
-        covering = [-(-n // BRICK) for n in self._pyramid.compressed_chunk(level)]
-        if max(covering) <= edge:
-            return (edge, edge, edge)
-        edges = [n if n > edge else 1 for n in covering]
-        while prod(edges) * BRICK**3 * self._stored.itemsize > MAX_BYTES and max(edges) > 1:
-            longest = edges.index(max(edges))
-            edges[longest] = -(-edges[longest] // 2)
-        return triple(edges)
-
     def _places(self, level: int, pages: Voxels) -> Voxels:
         """(n, 3): which bricks of a level, along (z, y, x)."""
-        found = np.unravel_index(pages - self.first_pages[level], self._pyramid.levels[level].bricks)
+        found = np.unravel_index(pages - self.first_pages[level], self._source.levels[level].bricks)
         return np.stack(found, axis=-1)
 
     def _read_group(self, level: int, pages: Voxels) -> BrickBatch:
-        """The smallest box that holds the bricks and their aprons, cut up; beyond the border its voxels again."""
         places = self._places(level, pages)
-        low, high = places.min(axis=0) * BRICK - APRON, (places.max(axis=0) + 1) * BRICK + APRON
-        outer = Box(triple(map(int, low)), triple(map(int, high)))
-        inner = outer.intersect(Box.whole(self._pyramid.levels[level].shape))
-        voxels = self._pyramid.read(level, inner).astype(self._stored, copy=False)
-        sides = zip(outer.start, inner.start, inner.stop, outer.stop, strict=True)
-        beyond = [(b - a, d - c) for a, b, c, d in sides]
-        padded = np.pad(voxels, beyond, mode="edge") if np.any(beyond) else voxels
-        bricks: Voxels = np.empty((len(pages), PADDED, PADDED, PADDED), self._stored)
-        for brick, corner in zip(bricks, places * BRICK - APRON - low, strict=True):
-            z, y, x = map(int, corner)
-            brick[:] = padded[z : z + PADDED, y : y + PADDED, x : x + PADDED]
-        return BrickBatch(pages, bricks.reshape(len(pages), -1))
+        filled = self._source.fill(level, places)
+        return BrickBatch(pages, filled.voxels, filled.ranges, level, places)
