@@ -32,8 +32,8 @@ class DeviceField:
     """A field on a device, with what a kernel needs to sample it and to skip what is empty.
 
     struct: the kernels' Field. ranges: lowest and highest value of every cell, on the device. nbytes: what it takes
-    there. revision: how often its voxels there have changed; changes: how often the volume has. has_room: whether all
-    that the last image saw fits.
+    there. revision: how often its voxels there have changed; changes: how often the volume has; range_changes: how
+    often ranges became known. has_room: whether all that the last image saw fits.
     labels: the volume, where its voxels are rows of a table of labels.
     """
 
@@ -42,6 +42,7 @@ class DeviceField:
     nbytes: int
     revision = 0
     changes = 0
+    range_changes = 0
     has_room = True
 
     def __init__(self, volume: Volume, device: Device) -> None:

@@ -1,16 +1,16 @@
 """The fields that a renderer keeps on its device, within a budget.
 
-Here: FieldStore: opening volumes and steps of series by name, whole where they fit and in bricks where they do not.
-Not here: either kind of field (dense, bricks).
+Here: FieldStore: opening volumes and steps of series by name, and what is let go when memory is short.
+Not here: what a volume becomes on a device (kinds).
 """
 
 from collections.abc import Sequence
 from functools import partial
 
 from pellucid.device import Device
-from pellucid.fields.bricks.brick_field import BrickField
 from pellucid.fields.dense import DenseField, dense_bytes
 from pellucid.fields.device_field import DeviceField
+from pellucid.fields.kinds import FieldRoom, make_field
 from pellucid.fields.labels import PREFIX, LabelVolume, label_field_name
 from pellucid.fields.prefetch import FieldPrefetcher
 from pellucid.settings import current
@@ -87,7 +87,7 @@ class FieldStore:
             if source in self._fields or source in self._ahead or self._in_bricks:
                 continue
             volume = self._open(source)
-            if dense_bytes(volume) <= self._left():
+            if dense_bytes(volume) <= self._left() and volume.neural is None:
                 self._ahead.start(source, dense_bytes(volume), partial(DenseField, volume, self._device))
 
     def release(self, source: str) -> None:
@@ -135,8 +135,7 @@ class FieldStore:
                 self.release(other)
 
     def _make(self, volume: Volume, budget_bytes: int) -> DeviceField:
-        is_whole = dense_bytes(volume) <= budget_bytes and not self._in_bricks
-        return DenseField(volume, self._device) if is_whole else BrickField(volume, self._device, budget_bytes)
+        return make_field(volume, FieldRoom(self._device, budget_bytes, in_bricks=self._in_bricks))
 
     def _left(self) -> int:
         if self._device.is_cuda and self._budget_bytes is None:

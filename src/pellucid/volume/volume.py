@@ -7,7 +7,7 @@ Not here: bytes (formats), several volumes over time or channel (series), counti
 from collections.abc import Callable
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from pellucid.volume.statistics import (
     Percentiles,
     VolumeStatistics,
 )
+
+if TYPE_CHECKING:  # It takes a while to import, and few volumes are neural fields.
+    from pellucid.formats.neural_field.neural_volume import NeuralVolume
 
 
 class Volume:
@@ -126,6 +129,12 @@ class Volume:
         """The array that the volume was made from, not copied and not to be changed; None for a file."""
         reader = self._opened.reader
         return reader.array if isinstance(reader, ArrayReader) else None
+
+    @property
+    def neural(self) -> "NeuralVolume | None":
+        """The neural fields that the voxels are decoded from; None where they are more than those."""
+        found: NeuralVolume | None = getattr(self._opened.reader, "neural", None)
+        return None if self._level else found
 
     def at_level(self, level: int) -> "Volume":
         """The same volume at another resolution."""

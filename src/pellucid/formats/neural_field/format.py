@@ -14,7 +14,7 @@ from pellucid.formats.byte_sources import local_path
 from pellucid.formats.location import Location
 from pellucid.formats.neural_field.container import FileSections
 from pellucid.formats.neural_field.decoded_bricks import DecodedBricks
-from pellucid.formats.neural_field.neural_volume import to_voxel_type
+from pellucid.formats.neural_field.neural_volume import NeuralVolume, to_voxel_type
 from pellucid.formats.neural_field.residual import Residual
 from pellucid.formats.neural_field.stored_volume import from_sections
 from pellucid.formats.protocol import Layout, Voxels, Writer
@@ -43,6 +43,11 @@ class NeuralReader:
             values += self.residual.read(box)
         voxels: Voxels = to_voxel_type(values, self.header.dtype)
         return voxels
+
+    @property
+    def neural(self) -> NeuralVolume | None:
+        """The fields, where they are all that voxels are made from: no residual is added to them."""
+        return None if self.residual else self.volume
 
     @property
     def file_bytes(self) -> int:

@@ -13,6 +13,7 @@ from pellucid.device import Device, never_cancelled, prepare_all, runtime
 from pellucid.errors import InvalidInput
 from pellucid.fields.device_field import DeviceField
 from pellucid.fields.labels import label_field_name
+from pellucid.fields.neural.neural_bricks import NeuralBrickField
 from pellucid.fields.sizes import TEXTURED
 from pellucid.fields.store import FieldStore
 from pellucid.rendering.drawing.draw_pass import DrawPass, DrawRegion
@@ -170,12 +171,14 @@ class DeviceRenderer:
 
     def _composite(self, layer: VolumeLayer, packed: Any, field: DeviceField) -> tuple[Any, list[Any]]:
         """The same for one volume of which nothing but samples are gathered."""
-        from pellucid.rendering.kernels import classification, composite, composite_texture, packets
+        from pellucid.rendering.kernels import classification, composite, composite_neural, composite_texture, packets
 
         if layer.shading == "user":
             return self._user_kernel(layer, packed), [packed]
         if layer.transfer.edges is not None or layer.transfer.is_preintegrated:
             return classification.composite_classified, [packed]
+        if isinstance(field, NeuralBrickField) and field.is_drawn_directly and layer.shading in ("none", "gradient"):
+            return composite_neural.composite_neural, [packed, field.model.struct]
         if packed.field.whole.kind >= TEXTURED:
             kernel = composite_texture.composite_unlit if layer.shading == "none" else composite_texture.composite_lit
             return kernel, [packed, self._kept.solid_distance(packed, field)]

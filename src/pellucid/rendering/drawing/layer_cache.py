@@ -31,12 +31,12 @@ class PackedLayerCache:
         # what is cut away.
         is_within = layer.shading in ("shadow", "occlusion")
         light = (field.revision, scene.camera, scene.planes) if is_within else ()
-        key = (layer, scene.light, step, field.changes, light)
+        key = (layer, scene.light, step, field.changes, field.range_changes, light)
         return self._get(field, key, lambda: pack_layer(scene, layer, field, illumination, step))
 
     def slice(self, layer: SliceLayer, field: DeviceField) -> Any:
         """What pack_slice gives."""
-        return self._get(field, (layer, field.changes), lambda: pack_slice(layer, field))
+        return self._get(field, (layer, field.changes, field.range_changes), lambda: pack_slice(layer, field))
 
     def solid_distance(self, packed: Any, field: DeviceField) -> Any:
         """How far visible cells reach around each (solidity_of), for the vacancy of a packed layer."""
