@@ -135,7 +135,7 @@ def test_skipping_drops_nothing(device: Device, volume: Volume, decoded: Volume)
         skipped = renderer.render(scene, WIDTH, HEIGHT)
         ranges = drawn.ranges.numpy()
         assert (np.abs(ranges) < 1e6).mean() > 0.5, "most ranges are known by now"
-        drawn.ranges.assign(np.broadcast_to(np.float32([-3e38, 3e38]), ranges.shape).copy())
+        drawn.ranges.assign(np.broadcast_to(np.array([-3e38, 3e38], np.float32), ranges.shape).copy())
         drawn.range_changes += 1
         drawn._unknown = drawn._unknown[:0]
         everything = renderer.render(scene, WIDTH, HEIGHT)
