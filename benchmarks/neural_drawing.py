@@ -29,12 +29,13 @@ from pellucid.formats.neural_field.packed_field import PackedField
 from pellucid.formats.neural_field.stored_volume import Steps, to_sections
 from pellucid.rendering.camera import framing
 from pellucid.rendering.renderer import Renderer
-from pellucid.rendering.scene import Scene, VolumeLayer
+from pellucid.rendering.scene import Scene, Shading, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.volume.volume import Volume, open_volume
 
 GRIDS, FEATURES, NODES, HIDDEN = 16, 2, 32, 64
 FIFTH = 0.2
+SHADINGS: tuple[Shading, ...] = ("none", "gradient")
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def frame_rows(field: NeuralField, volume: Volume, size: Size, device: Device) -
     renderer.add_field(str(volume.location), drawn)
     rows = [Row("ranges of all cells", "time", "ms", 1e3 * learning, "", None, None)]
     for case, low, target in (("every cell visible", -1e6, 8.0), ("a fifth visible", fifth, 3.0)):
-        for shading in ("none", "gradient"):
+        for shading in SHADINGS:
             scene = scene_of(volume, low, shading)
             seconds = frame_seconds(renderer, scene, size)
             rows.append(shorter(f"frame along rays, {case}, {shading}", "ms", 1e3 * seconds, TARGET, target))
@@ -156,7 +157,7 @@ def frame_rows(field: NeuralField, volume: Volume, size: Size, device: Device) -
     return rows
 
 
-def scene_of(volume: Volume, low: float, shading: str) -> Scene:
+def scene_of(volume: Volume, low: float, shading: Shading) -> Scene:
     """Everything above a value is visible, so faintly that rays go through all of it. 256 samples on the longest."""
     step = volume.shape[0] * 3**0.5 / 256
     opacity = 1 - 0.98 ** (1 / step)
