@@ -29,13 +29,13 @@ from pellucid.formats.neural_field.packed_field import PackedField
 from pellucid.formats.neural_field.stored_volume import Steps, to_sections
 from pellucid.rendering.camera import framing
 from pellucid.rendering.renderer import Renderer
-from pellucid.rendering.scene import Scene, Shading, VolumeLayer
+from pellucid.rendering.scene import Scene, ShadingName, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.volume.volume import Volume, open_volume
 
 GRIDS, FEATURES, NODES, HIDDEN = 16, 2, 32, 64
 FIFTH = 0.2
-SHADINGS: tuple[Shading, ...] = ("none", "gradient")
+SHADINGS: tuple[ShadingName, ...] = ("none", "gradient")
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def frame_rows(field: NeuralField, volume: Volume, size: Size, device: Device) -
     return rows
 
 
-def scene_of(volume: Volume, low: float, shading: Shading) -> Scene:
+def scene_of(volume: Volume, low: float, shading: ShadingName) -> Scene:
     """Everything above a value is visible, so faintly that rays go through all of it. 256 samples on the longest."""
     step = volume.shape[0] * 3**0.5 / 256
     opacity = 1 - 0.98 ** (1 / step)

@@ -1,6 +1,6 @@
 """The kinds of fields, and which of them a volume becomes on a device.
 
-Here: FieldKind, the table of them, those of other packages (entry point group ``pellucid.field_kinds``), make_field.
+Here: FieldKind, the table of them, those of other packages (entry point group ``pellucid.fields``), make_field.
 Not here: the fields themselves (dense, bricks, neural), which of them are kept (store).
 
 A FieldKind of another package is an object with ``accepts`` and ``make``. It is asked before the ones here.
@@ -21,7 +21,7 @@ from pellucid.fields.neural.neural_bricks import NeuralBrickField
 from pellucid.formats.neural_field.field import NeuralField
 from pellucid.volume.volume import Volume
 
-GROUP = "pellucid.field_kinds"
+GROUP = "pellucid.fields"
 
 _log = logging.getLogger(__name__)
 

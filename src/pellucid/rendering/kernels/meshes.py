@@ -12,7 +12,7 @@ import warp as wp
 from pellucid.rendering.kernels.accumulation import OPAQUE
 from pellucid.rendering.kernels.rays import LightStruct, ViewStruct
 from pellucid.rendering.kernels.shading import lit_surface
-from pellucid.rendering.kernels.sphere_bvh import pixel_ray
+from pellucid.rendering.kernels.spheres.sphere_bvh import pixel_ray
 from pellucid.rendering.kernels.surfaces import add_surface
 from pellucid.rendering.reference.surfaces import CLOSEST
 

@@ -12,7 +12,7 @@ import warp as wp
 from pellucid.fields.kernels.sampling import cell_at, locate
 from pellucid.rendering.kernels.accumulation import classified, sampled
 from pellucid.rendering.kernels.rays import LayerStruct, ViewStruct
-from pellucid.rendering.kernels.sphere_bvh import pixel_ray
+from pellucid.rendering.kernels.spheres.sphere_bvh import pixel_ray
 from pellucid.rendering.kernels.surfaces import add_surface
 
 wp.set_module_options({"fast_math": True})

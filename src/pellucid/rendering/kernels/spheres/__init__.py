@@ -11,7 +11,7 @@ import warp as wp
 
 from pellucid.rendering.kernels.rays import LightStruct, ViewStruct
 from pellucid.rendering.kernels.shading import lit_surface
-from pellucid.rendering.kernels.sphere_bvh import nearest_sphere, pixel_ray, sphere_distance
+from pellucid.rendering.kernels.spheres.sphere_bvh import nearest_sphere, pixel_ray, sphere_distance
 
 wp.set_module_options({"fast_math": True})
 
