@@ -8,7 +8,7 @@ import pytest
 
 from pellucid.box import Box
 from pellucid.device import choose
-from pellucid.errors import InvalidInput
+from pellucid.errors import InvalidInput, Unreadable
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene, Transform
@@ -19,6 +19,7 @@ from pellucid.workers.protocol import replies, requests
 from pellucid.workers.queries.describe import facts_of
 from pellucid.workers.queries.sources import MappedArray
 from pellucid.workers.supervisor import SupervisedWorker
+from tests.endless_hdf5 import write_endless_texts
 from tests.workers.conftest import EDGE, SOURCE, SPACING, TIMEOUT_S, Ear, small
 
 VOXELS = sample(EDGE)
@@ -197,3 +198,17 @@ def test_a_label_under_the_pointer_is_named_beside_the_value(
     ear.exact(worker.draw(small(replace(scene, volumes=(layer, inside))), 50, True))
     hit = worker.send_request("probing", lambda request: requests.ProbePixel(request, 0, 0.5, 0.5)).result(TIMEOUT_S)
     assert (hit.layer, hit.label) == (0, 7) and hit.value == VOXELS[hit.voxel]
+
+
+def test_inspecting_an_endless_file_ends(
+    monkeypatch: pytest.MonkeyPatch, ear: Ear, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Without a limit, the library would keep Python's lock until the Worker is killed."""
+    monkeypatch.setenv("PELLUCID_OPEN_TIMEOUT_S", "1")
+    worker: SupervisedWorker = request.getfixturevalue("worker")
+    source = str(write_endless_texts(tmp_path / "a.h5"))
+    pid = worker.pid
+    answer = worker.send_request("looking", lambda number: requests.Inspect(number, source))
+    with pytest.raises(Unreadable, match="opening it took longer than 1 s"):
+        answer.result(TIMEOUT_S)
+    assert worker.pid == pid

@@ -1,10 +1,11 @@
 """A time limit for opening a file.
 
-Here: within(): work in a thread of its own, which is left behind where it takes too long.
-Not here: how long that is (settings), limits of a whole process (workers, agent).
+Here: within_limit(): work in a thread of its own, which is left behind where it takes too long; timeout_error().
+Not here: how long that is (settings), limits of a whole process (workers, agent), a library that keeps Python's lock
+(hdf5.structure_check).
 
-A system call on a network disk that is gone, or a library that is caught in a damaged file, cannot be stopped from
-outside. The caller continues without it; the thread ends with the process, if not before.
+A system call on a network disk that is gone cannot be stopped from outside. The caller continues without it; the thread
+ends with the process, if not before.
 """
 
 import threading
@@ -37,4 +38,8 @@ def within_limit(path: str, work: Callable[[], Result]) -> Result:
     except TimeoutError:
         if done.done():  # It was the work that raised it.
             raise
-        raise Unreadable(path, f"opening it took longer than {timeout_s} s") from None
+        raise timeout_error(path, timeout_s) from None
+
+
+def timeout_error(path: str, timeout_s: float) -> Unreadable:
+    return Unreadable(path, f"opening it took longer than {timeout_s} s")

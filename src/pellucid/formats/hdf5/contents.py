@@ -8,6 +8,10 @@ from pathlib import Path
 
 import h5py
 
+from pellucid.errors import PellucidError
+from pellucid.formats.hdf5.opening import open_file
+from pellucid.formats.hdf5.structure_check import check_all
+
 
 def dataset_names(path: Path) -> list[str]:
     """Names of all datasets, without the first slash; none where the file is not HDF5 or is damaged."""
@@ -18,8 +22,9 @@ def dataset_names(path: Path) -> list[str]:
             names.append(name)
 
     try:
-        with h5py.File(path) as file:
+        check_all(path)
+        with open_file(path) as file:
             file.visititems(add)
-    except OSError:
+    except (OSError, PellucidError):
         return []
     return names

@@ -17,6 +17,7 @@ import h5py
 from pellucid.errors import LinkBroken, PellucidError
 from pellucid.formats.hdf5.opening import open_file
 from pellucid.formats.hdf5.search import find_file
+from pellucid.formats.hdf5.structure_check import check_all, check_object
 
 MAX_LINKS = 32
 LINK_PREFIX = "HDF5_EXT_PREFIX"
@@ -59,8 +60,12 @@ class LinkedFile:
     def walk(self, start: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
         """Everything below a group by every name that leads to it, nearest first; broken links are left out."""
         waiting, seen = deque([(prefix, start)]), {hash(start.id)}
+        checked: set[str] = set()
         while waiting:
             name, group = waiting.popleft()
+            if (file_name := group.file.filename) not in checked:
+                checked.add(file_name)
+                check_all(Path(file_name))
             for key in group:
                 child = self.get(key, group)
                 if child is None:
@@ -73,6 +78,7 @@ class LinkedFile:
     def _step(self, group: Any, part: str, links: int) -> Any:
         if not isinstance(group, h5py.Group):
             raise KeyError(part)
+        check_object(Path(group.file.filename), f"{(group.name or '').rstrip('/')}/{part}")
         link = link_of(group, part)
         if link is None:
             return group[part]

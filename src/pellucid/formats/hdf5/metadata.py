@@ -22,6 +22,7 @@ from pellucid.formats.hdf5.links import LinkedFile
 from pellucid.formats.hdf5.lookup import level_names
 from pellucid.formats.hdf5.read.chunk_grid import Hdf5Axes
 from pellucid.formats.hdf5.references import require_references
+from pellucid.formats.hdf5.structure_check import check_all, check_chunk_index
 from pellucid.formats.protocol import VOXEL_TYPES, Level, Spacing
 from pellucid.formats.units import short_unit
 
@@ -178,6 +179,7 @@ def _attached(dataset: Any, axis: int) -> list[Any]:
     """The scales of an axis, where the attribute that names them is one."""
     if _LIST not in dataset.attrs:
         return []
+    check_all(Path(dataset.file.filename))  # It refers to others by their addresses.
     stored = dataset.attrs.get_id(_LIST)
     kind = h5py.check_vlen_dtype(stored.dtype)
     if kind is None or h5py.check_ref_dtype(kind) is not h5py.Reference or stored.shape != (dataset.ndim,):
@@ -187,5 +189,6 @@ def _attached(dataset: Any, axis: int) -> list[Any]:
 
 def _step(scale: Any) -> float:
     require_references(scale, str(scale.file.filename))
+    check_chunk_index(scale)
     count = scale.shape[0]
     return abs(float(scale[-1]) - float(scale[0])) / (count - 1) or 1.0 if count > 1 else 1.0

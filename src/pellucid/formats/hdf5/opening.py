@@ -18,8 +18,8 @@ import h5py
 
 from pellucid.errors import Incomplete
 from pellucid.formats.byte_sources import FileBytes, existing_file
-from pellucid.formats.hdf5.heap_check import check_heaps
 from pellucid.formats.hdf5.library_errors import explained, is_being_written
+from pellucid.formats.hdf5.structure_check import check_object
 
 
 def open_file(path: Path, named_in: str | Path = "") -> Any:
@@ -31,7 +31,7 @@ def open_file(path: Path, named_in: str | Path = "") -> Any:
     if not path.exists() and staging_folder(path).exists():
         raise Incomplete(str(path))
     existing_file(path, named_in)
-    check_heaps(path)
+    check_object(path, "/")
     with suppress(OSError):
         return _open_current(path)
     try:  # The first driver says what is wrong, and reads a file that is being written.

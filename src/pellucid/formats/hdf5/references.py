@@ -20,6 +20,7 @@ from pellucid.errors import Corrupted, InvalidInput, LinkBroken, PellucidError
 from pellucid.formats.byte_sources import existing_file
 from pellucid.formats.hdf5.links import LinkedFile
 from pellucid.formats.hdf5.search import existing_candidates, find_file
+from pellucid.formats.hdf5.structure_check import check_chunk_index
 from pellucid.formats.local_files import allowed_folders
 
 SOURCE_PREFIX = "HDF5_VDS_PREFIX"
@@ -79,6 +80,8 @@ def _require(dataset: Any, path: str, chain: tuple[Identity, ...]) -> None:
     if dataset.external:
         _require_raw(dataset, path)
     if not dataset.is_virtual:
+        if chain:  # The library will look its chunks up.
+            check_chunk_index(dataset)
         return
     here = _identity(dataset)
     if here in chain or len(chain) >= MAX_DEPTH:

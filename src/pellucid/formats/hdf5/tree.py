@@ -17,6 +17,7 @@ from pellucid.formats.damage import naming_damage
 from pellucid.formats.hdf5.library_errors import reason
 from pellucid.formats.hdf5.links import LinkedFile
 from pellucid.formats.hdf5.references import has_known_shape, require_references
+from pellucid.formats.hdf5.structure_check import check_chunk_index
 
 _SMALL_BYTES = 64 << 20
 
@@ -49,6 +50,7 @@ class Hdf5Tree:
         if not is_numbers or found.shape is None or found.nbytes > _SMALL_BYTES:
             return None
         require_references(found, self._path)
+        check_chunk_index(found)
         try:
             return np.asarray(found[()])
         except (OSError, RuntimeError, ValueError) as error:

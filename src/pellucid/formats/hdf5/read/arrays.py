@@ -19,6 +19,7 @@ from pellucid.formats.hdf5.metadata import pipeline_of, stored_type
 from pellucid.formats.hdf5.read.chunk_grid import Hdf5Axes
 from pellucid.formats.hdf5.read.chunks import ChunkedArray
 from pellucid.formats.hdf5.references import external_files, require_references
+from pellucid.formats.hdf5.structure_check import check_chunk_index
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.thread_pool import ThreadPool
 
@@ -95,6 +96,7 @@ class LibraryArray:
     """What only the HDF5 library can read: virtual and compact datasets, rare filters. One thread at a time."""
 
     def __init__(self, dataset: Any, path: str, axes: Hdf5Axes) -> None:
+        check_chunk_index(dataset)
         self._dataset = dataset
         self._path = path
         self._axes = axes

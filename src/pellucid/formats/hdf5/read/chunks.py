@@ -19,6 +19,7 @@ from pellucid.formats.byte_sources import FileBytes, open_bytes
 from pellucid.formats.flat.placement import as_bytes
 from pellucid.formats.hdf5.filters import Pipeline, scratch
 from pellucid.formats.hdf5.read.chunk_grid import ABSENT, ChunkGrid, Hdf5Axes, Overlap, decoded
+from pellucid.formats.hdf5.structure_check import check_chunk_index
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.thread_pool import ThreadPool
 
@@ -53,6 +54,7 @@ class ChunkTable:
 
     def _load(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         # One pass over the index: asking for a single chunk searches the index from its beginning every time.
+        check_chunk_index(self._dataset)
         found: list[Any] = []
         self._dataset.id.chunk_iter(found.append)
         rows = np.full((*self._grid, 3), (ABSENT, 0, 0), np.int64)
