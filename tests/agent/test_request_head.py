@@ -8,7 +8,7 @@ ID = "0123456789"
 
 
 def head(target: str, *headers: str, method: str = "GET") -> RequestHead:
-    return RequestHead.parse("\r\n".join([f"{method} {target} HTTP/1.1", *headers]).encode())
+    return RequestHead.parse("\r\n".join([f"{method} {target} HTTP/1.1", *headers]).encode("latin-1"))
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,10 @@ def test_an_upgrade_stays_one() -> None:
     assert b"Upgrade: websocket\r\nConnection: Upgrade\r\n\r\n" in came.for_upstream(ID)
 
 
-@pytest.mark.parametrize("upgrade", [["Upgrade: h2c"], ["Upgrade: websocket", "Upgrade: h2c"]])
+@pytest.mark.parametrize(
+    "upgrade",
+    [["Upgrade: h2c"], ["Upgrade: websocket", "Upgrade: h2c"], ["Upgrade: \xa0websocket"], ["Upgrade: websocket\x85"]],
+)
 def test_an_upgrade_to_anything_else_is_one_request(upgrade: list[str]) -> None:
     """A second one on its connection would not be looked at here."""
     came = head(f"/i/{ID}/api/about", "Host: here", "Connection: Upgrade", *upgrade)

@@ -3,6 +3,7 @@
 import http.server
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -196,6 +197,31 @@ def test_a_program_sends_nothing_to_another_that_took_over_the_port(state: Path)
     assert bytes([77] * 9) not in received
 
 
+@pytest.mark.parametrize("content", [b"[" * 4096, b"[]", b'{"proof": null}', b""])
+def test_a_program_whose_answer_is_no_proof_is_another_one(content: bytes) -> None:
+    received = bytearray()
+
+    class Stranger(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            received.extend(str(self.headers).encode() + self.rfile.read(int(self.headers["Content-Length"])))
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with (
+        listening_at(port, Stranger),
+        pytest.raises(ViewerUnreachable, match="another program responds at this address"),
+    ):
+        pellucid.connect(f"http://127.0.0.1:{port}/#share=the-secret-of-a-link")
+    assert b"secret_hash" in received and b"the-secret-of-a-link" not in received
+
+
 @contextmanager
 def listening_at(port: int, handler: type[http.server.BaseHTTPRequestHandler]) -> Iterator[None]:
     """A server at a port that its last user is only just leaving."""
@@ -211,7 +237,9 @@ def listening_at(port: int, handler: type[http.server.BaseHTTPRequestHandler]) -
     (server,) = servers
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
-    yield
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -1,17 +1,21 @@
-"""Pages have a host name of their own, new at every start, at both addresses of this machine."""
+"""Pages have a host name of their own, new at every start, at both addresses of this machine; and where other machines
+reach a viewer, nobody else listens at its port."""
 
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
 from pellucid.errors import InvalidInput
-from pellucid.instance.access.loopback import IPV6_LOOPBACK, listen_on_loopback, new_host_name
+from pellucid.instance.access.loopback import IPV6_LOOPBACK, listen_everywhere, listen_on_loopback, new_host_name
 from pellucid.instance.server import HOST, Instance
-from tests.instance.loopback import running
+from pellucid.instance.session import SessionOptions
+from tests.instance.loopback import TIMEOUT_S, running, served
+from tests.transport.certificates import make_certificate
 
 
 def has_ipv6() -> bool:
@@ -65,3 +69,29 @@ def test_a_port_whose_other_address_is_taken_is_not_used() -> None:
         assert first.getsockname()[1] == second.getsockname()[1]
         with pytest.raises(InvalidInput, match="Cannot use port"):
             Instance(port=taken.getsockname()[1])
+
+
+def test_nobody_else_can_listen_at_the_port_of_a_viewer_for_other_machines() -> None:
+    """The name of this machine may lead to an address of IPv6: another listener there would receive a code."""
+    places = [(socket.AF_INET, "0.0.0.0"), (socket.AF_INET, HOST)]
+    places += [(socket.AF_INET6, "::"), (socket.AF_INET6, IPV6_LOOPBACK)] if has_ipv6() else []
+    with ExitStack() as stack:
+        listeners = listen_everywhere(0)
+        for listener in listeners:
+            stack.callback(listener.close)
+        (port,) = {listener.getsockname()[1] for listener in listeners}
+        for family, host in places:
+            other = stack.enter_context(socket.socket(family))
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                other.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            with pytest.raises(OSError):
+                other.bind((host, port))
+
+
+def test_a_viewer_for_other_machines_answers_at_all_addresses(tmp_path: Path) -> None:
+    setup = SessionOptions("cpu", (tmp_path,))
+    with served(Instance(None, setup, certificate=make_certificate(tmp_path))) as instance:
+        for host in (HOST, f"[{IPV6_LOOPBACK}]") if has_ipv6() else (HOST,):
+            answer = httpx.get(f"https://{host}:{instance.port}/", verify=False, timeout=TIMEOUT_S)
+            assert answer.status_code == 200

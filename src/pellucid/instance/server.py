@@ -190,7 +190,7 @@ def _as_before(setup: SessionOptions, port: int) -> SessionOptions:
 def _listening(port: int, *, is_everywhere: bool) -> list[socket.socket]:
     """Listening sockets; unless they are to be reached from everywhere, of this machine alone."""
     try:
-        return [listen_everywhere(port)] if is_everywhere else listen_on_loopback(port)
+        return listen_everywhere(port) if is_everywhere else listen_on_loopback(port)
     except (OSError, OverflowError) as error:
         remedy = "Choose another port with --port, or leave it out to use any free port."
         raise InvalidInput(f"Cannot use port {port}: {error}.", remedy=remedy) from error

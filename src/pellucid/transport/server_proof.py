@@ -32,7 +32,7 @@ def request_proof(
     content = answer.read(MAX_ANSWER_BYTES)
     try:
         proof = str(json.loads(content)["proof"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return "other"
     wanted = hmac.new(secret.encode(), f"program {nonce}".encode(), hashlib.sha256).hexdigest()
     if hmac.compare_digest(proof.encode(), wanted.encode()):

@@ -61,8 +61,12 @@ class RequestHead:
         return (self.header("upgrade") or "").lower() == "websocket"
 
     def header(self, name: str) -> str | None:
-        """Its value, where it is there once; two could be understood differently, and count as none."""
-        values = [line.partition(":")[2].strip() for line in self.headers if _name(line) == name]
+        """Its value, where it is there once; two could be understood differently, and count as none.
+
+        Only spaces and tabs around it are no part of it, as for the upstream server: what counted as an upgrade here
+        and not there would leave the connection open for a second request.
+        """
+        values = [line.partition(":")[2].strip(" \t") for line in self.headers if _name(line) == name]
         return values[0] if len(values) == 1 else None
 
     def without_prefix(self, prefix: str) -> "RequestHead | None":

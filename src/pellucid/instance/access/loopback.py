@@ -17,6 +17,7 @@ from pellucid.errors import InvalidInput
 from pellucid.transport.address import LOOPBACK
 
 IPV6_LOOPBACK = "::1"
+ANY, IPV6_ANY = "0.0.0.0", "::"
 TRIES = 50
 
 
@@ -30,10 +31,23 @@ def listen_on_loopback(port: int) -> list[socket.socket]:
 
     Port 0: a free one.
     """
+    return _listen_on_both(LOOPBACK, IPV6_LOOPBACK, port)
+
+
+def listen_everywhere(port: int) -> list[socket.socket]:
+    """Sockets that other machines reach too, at the same port of all addresses, also those of IPv6 where there is any:
+    the name of a machine may lead to either, and where this process does not listen, another user could.
+
+    Port 0: a free one.
+    """
+    return _listen_on_both(ANY, IPV6_ANY, port)
+
+
+def _listen_on_both(host: str, ipv6_host: str, port: int) -> list[socket.socket]:
     for _ in range(TRIES):
-        first = _bound(socket.AF_INET, LOOPBACK, port)
+        first = _bound(socket.AF_INET, host, port)
         try:
-            return [first, _bound(socket.AF_INET6, IPV6_LOOPBACK, first.getsockname()[1])]
+            return [first, _bound(socket.AF_INET6, ipv6_host, first.getsockname()[1])]
         except OSError as error:
             if error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
                 return [first]
@@ -41,13 +55,9 @@ def listen_on_loopback(port: int) -> list[socket.socket]:
             if port:
                 raise
     raise InvalidInput(
-        "No port is free at both 127.0.0.1 and ::1.", remedy="Close other programs, or choose a port with --port."
+        f"No port is free at both {host} and {ipv6_host}.",
+        remedy="Close other programs, or choose a port with --port.",
     )
-
-
-def listen_everywhere(port: int) -> socket.socket:
-    """A socket that other machines reach too."""
-    return _bound(socket.AF_INET, "0.0.0.0", port)
 
 
 def _bound(family: socket.AddressFamily, host: str, port: int) -> socket.socket:
