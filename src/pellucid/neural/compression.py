@@ -22,21 +22,22 @@ from pellucid import progress
 from pellucid.box import Box, Shape
 from pellucid.engines.output_check import check_output
 from pellucid.engines.partial_output import PartialOutput
-from pellucid.errors import InvalidInput, OutputExists
+from pellucid.errors import InvalidInput, OutputExists, SelectionNeeded
 from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
 from pellucid.formats.neural_field.container import write_file
 from pellucid.formats.neural_field.field import Floats
 from pellucid.formats.neural_field.neural_volume import NeuralVolume, PlacedField, to_voxel_type
-from pellucid.formats.neural_field.stored_volume import to_sections
-from pellucid.neural.ensemble import BrickTask, Ensemble, train_bricks
-from pellucid.neural.fitting import FittingOptions, FittingRequest, network_of
+from pellucid.neural.ensemble import BrickTask, Ensemble, coded_series, total_training, train_bricks
+from pellucid.neural.fitting import WARM_SHARE, FittingOptions, FittingRequest, network_of
 from pellucid.neural.lattice import brick_lattice, brick_sizes, choose_counts, default_ghost
 from pellucid.neural.network_values import NetworkValues
 from pellucid.neural.quality import Quality, measure
 from pellucid.neural.residual_coding import RESIDUAL_BRICK, code_residual, evaluation_tolerance
 from pellucid.neural.training import Training
 from pellucid.settings import current
+from pellucid.volume.blocks import Block
+from pellucid.volume.series import open_series, time_steps
 from pellucid.volume.volume import Volume, open_volume
 
 MAX_TRIES = 6
@@ -79,7 +80,8 @@ class CompressionOptions:
 
 @dataclass(frozen=True)
 class Report:
-    """What came of a compression. Sizes are bytes in the file. bricks: how many models."""
+    """What came of a compression. Sizes are bytes in the file. bricks: how many models. times: steps of a series, of
+    which quality is that of the worst."""
 
     path: Path
     quality: Quality
@@ -92,6 +94,7 @@ class Report:
     device: str
     device_memory: int
     bricks: int = 1
+    times: int = 1
 
     @property
     def ratio(self) -> float:
@@ -102,25 +105,43 @@ def compress(source: str | Path | Location, output: str | Path, options: Compres
     """Write a volume as a neural field. Interrupted, the same call continues."""
     options, path = options or CompressionOptions(), Path(output)
     _check(options, path)
-    with open_volume(source) as volume:
-        check_output(path, [volume.location])
-        _check_values(volume)
-        size = options.size or _default_size(volume)
-        _check_size(size, volume)
-        compressor = _Compressor(volume, options, _devices(options.device))
-        with _partial_output(path, volume, options) as partial:
+    with _opened(source) as volumes:
+        check_output(path, [volumes[0].location])
+        for volume in volumes:
+            _check_values(volume)
+        size = options.size or _default_size(volumes[0])
+        _check_size(size, volumes[0])
+        compressor = _Compressor(volumes, options, _devices(options.device))
+        with _partial_output(path, volumes, options) as partial:
             folder = partial.folder / "models"
-            fitted = compressor.search(size, folder) if options.psnr else compressor.fit(size, folder)
+            fitted = [compressor.search(size, folder) if options.psnr else compressor.fit(size, folder)]
+            for t in range(1, len(volumes)):
+                fitted.append(compressor.follow(t, fitted[-1], folder / f"step{t}"))
             report = compressor.write(partial.output.local, fitted)
             partial.publish()
         return replace(report, path=path)
 
 
 @contextmanager
-def _partial_output(path: Path, volume: Volume, options: CompressionOptions) -> Iterator[PartialOutput]:
+def _opened(source: str | Path | Location) -> Iterator[list[Volume]]:
+    """The volume of a file, or those of all its time steps."""
+    location = Location.parse(source)
+    if time_steps(location) == 1:
+        with open_volume(location) as volume:
+            yield [volume]
+    else:
+        with open_series(location) as series:
+            channel = location.number("c")
+            if channel is None and series.channels > 1:
+                raise SelectionNeeded(location.path, series.times, series.channels)
+            yield [series[t, channel or 0] for t in range(series.times)]
+
+
+@contextmanager
+def _partial_output(path: Path, volumes: list[Volume], options: CompressionOptions) -> Iterator[PartialOutput]:
     """Where models are kept until the output has its name; of refused work, nothing stays."""
     with PartialOutput(Location(str(path)), overwrite=options.overwrite) as partial, partial.naming_target():
-        partial.begin(_key(volume, options))
+        partial.begin(_key(volumes, options))
         try:
             yield partial
         except BaseException as error:
@@ -130,10 +151,12 @@ def _partial_output(path: Path, volume: Volume, options: CompressionOptions) -> 
             raise
 
 
-def _key(volume: Volume, options: CompressionOptions) -> str:
+def _key(volumes: list[Volume], options: CompressionOptions) -> str:
     """Changes with the input and with every option that changes the output."""
     chosen = {**asdict(options), "overwrite": None, "workers": None}
-    facts = (TRAINING_VERSION, str(volume.location.absolute), fingerprint(volume.location), sorted(chosen.items()))
+    location = volumes[0].location
+    source = str(location.absolute), fingerprint(location), len(volumes)
+    facts = (TRAINING_VERSION, source, sorted(chosen.items()))
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
@@ -205,10 +228,12 @@ def _check_size(size: int, volume: Volume) -> None:
 
 
 class _Compressor:
-    """A volume that is being compressed."""
+    """A volume that is being compressed, or the steps of a series."""
 
-    def __init__(self, volume: Volume, options: CompressionOptions, devices: tuple[str, ...]) -> None:
-        self.volume, self.options, self.devices = volume, options, devices
+    def __init__(self, volumes: list[Volume], options: CompressionOptions, devices: tuple[str, ...]) -> None:
+        self.volume, self.volumes, self.options, self.devices = volumes[0], volumes, options, devices
+        ranges = [volume.value_range for volume in volumes]
+        self.value_range = min(low for low, _ in ranges), max(high for _, high in ranges)
 
     def search(self, size: int, folder: Path) -> Ensemble:
         """The smallest field that reaches a PSNR, by doubling or halving and one step between."""
@@ -216,7 +241,7 @@ class _Compressor:
         size = max(SMALLEST * 4, min(size, 1 << 18))
         for _ in range(MAX_TRIES):
             fitted = self.fit(size, folder / str(size))
-            reached = self.quality(fitted).psnr
+            reached = self.quality(fitted, self.volume).psnr
             tried[size] = (reached, fitted)
             progress.note(f"{size / 1000:,.0f} kB reach {reached:.2f} dB")
             good = [one for one, (psnr, _) in tried.items() if psnr >= target]
@@ -243,14 +268,30 @@ class _Compressor:
         sizes = brick_sizes(self.volume, blocks, size, SMALLEST)
         workers = self._workers(len(blocks))
         requests = tuple(
-            FittingRequest(
-                block.outer, self.volume.value_range, own, self._fitting(own / size, len(blocks) / workers), name
-            )
+            FittingRequest(block.outer, self.value_range, own, self._fitting(own / size, len(blocks) / workers), name)
             for block, own, name in zip(blocks, sizes, _names(len(blocks)), strict=True)
         )
+        return train_bricks(self.volume, blocks, self._task(self.volume, requests, folder, workers), workers)
+
+    def follow(self, t: int, before: Ensemble, folder: Path) -> Ensemble:
+        """Train the models of a later step of a series; those of the step before are the start."""
+        volume = self.volumes[t]
+        names = _names(len(before.models), f"Training step {t + 1} of {len(self.volumes)}")
+        requests = tuple(
+            replace(request, start=model, name=name)
+            for request, model, name in zip(before.requests, before.models, names, strict=True)
+        )
+        blocks = [Block(number, request.box, request.box) for number, request in enumerate(requests)]
+        return train_bricks(volume, blocks, self._task(volume, requests, folder, before.workers), before.workers)
+
+    def _task(self, volume: Volume, requests: tuple[FittingRequest, ...], folder: Path, workers: int) -> BrickTask:
         threads = max(1, current().threads // workers) if workers > 1 else 0
-        task = BrickTask(str(self.volume.location.absolute), requests, str(folder), self.devices, threads)
-        return train_bricks(self.volume, blocks, task, workers)
+        return BrickTask(str(volume.location.absolute), requests, str(folder), self.devices, threads)
+
+    @property
+    def _trainings(self) -> float:
+        """How many trainings all steps take, counted in first ones."""
+        return 1 + WARM_SHARE * (len(self.volumes) - 1)
 
     def _workers(self, bricks: int) -> int:
         """How many models are trained at the same time; an array in memory is not there in other processes."""
@@ -262,7 +303,7 @@ class _Compressor:
         return FittingOptions(
             model=chosen.model,
             parameters=max(1, int(chosen.parameters * share)) if chosen.parameters else None,
-            seconds=chosen.seconds / math.ceil(turns) if chosen.seconds else None,
+            seconds=chosen.seconds / math.ceil(turns) / self._trainings if chosen.seconds else None,
             steps=chosen.steps,
             batch=chosen.batch,
             is_rounded=chosen.is_rounded,
@@ -270,9 +311,9 @@ class _Compressor:
             must_fit=not (chosen.psnr or chosen.parameters),
         )
 
-    def quality(self, ensemble: Ensemble) -> Quality:
+    def quality(self, ensemble: Ensemble, volume: Volume) -> Quality:
         values = self.values(ensemble)
-        return measure(self.volume, lambda box: to_voxel_type(values(box), self.volume.dtype))
+        return measure(volume, lambda box: to_voxel_type(values(box), volume.dtype))
 
     def values(self, ensemble: Ensemble) -> Callable[[Box], Floats]:
         """What gives the values of a box: on a GPU the networks, where they are much faster, else the definition."""
@@ -287,24 +328,35 @@ class _Compressor:
         volume, fields = self.volume, tuple(PlacedField(one.box, one.field) for one in ensemble.models)
         return NeuralVolume(volume.shape, volume.dtype, fields, volume.spacing, volume.unit, volume.orientation)
 
-    def write(self, path: Path, ensemble: Ensemble) -> Report:
-        options, volume, stored, training = self.options, self.volume, self.stored(ensemble), ensemble.training
+    def measured(self, ensembles: list[Ensemble]) -> tuple[Quality, dict[str, bytes]]:
+        """The quality of the worst step, and what the fields lack, if every voxel has to be within a bound."""
+        found: list[Quality] = []
         residual: dict[str, bytes] = {}
-        if options.max_error is None:
-            quality = self.quality(ensemble)
-        else:
-            quality, residual = code_residual(volume, self.values(ensemble), options.max_error)
+        for t, (ensemble, volume) in enumerate(zip(ensembles, self.volumes, strict=True)):
+            if self.options.max_error is None:
+                found.append(self.quality(ensemble, volume))
+            else:
+                quality, sections = code_residual(volume, self.values(ensemble), self.options.max_error, t)
+                found.append(quality)
+                residual |= sections
+        worst = min(one.psnr for one in found), min(one.ssim for one in found), max(one.max_error for one in found)
+        return Quality(*worst), residual
+
+    def write(self, path: Path, ensembles: list[Ensemble]) -> Report:
+        quality, residual = self.measured(ensembles)
+        training = total_training([ensemble.training for ensemble in ensembles])
         facts = {
             "psnr": min(quality.psnr, 999.0),
             "ssim": quality.ssim,
             "max_error": quality.max_error,
             "seconds": training.seconds,
         }
-        header, sections = to_sections(replace(stored, quality=facts), tuple(one.steps for one in ensemble.models))
-        if options.max_error is not None:
+        stored = replace(self.stored(ensembles[0]), quality=facts)
+        header, sections = coded_series(stored, ensembles)
+        if self.options.max_error is not None:
             header["residual"] = {
-                "bound": options.max_error,
-                "tolerance": evaluation_tolerance(volume),
+                "bound": self.options.max_error,
+                "tolerance": max(evaluation_tolerance(volume) for volume in self.volumes),
                 "brick": RESIDUAL_BRICK,
             }
         write_file(path, header, {**sections, **residual})
@@ -312,7 +364,7 @@ class _Compressor:
         return Report(
             path,
             quality,
-            volume.nbytes,
+            self.volume.nbytes * len(ensembles),
             path.stat().st_size,
             sum(len(data) for data in sections.values()),
             sum(len(data) for data in residual.values()),
@@ -320,9 +372,10 @@ class _Compressor:
             training,
             ", ".join(self.devices),
             torch.cuda.max_memory_allocated(torch.device(self.devices[0])) if is_cuda else 0,
-            len(ensemble.models),
+            len(ensembles[0].models),
+            len(ensembles),
         )
 
 
-def _names(count: int) -> list[str]:
-    return ["Training"] if count == 1 else [f"Training brick {number + 1} of {count}" for number in range(count)]
+def _names(count: int, label: str = "Training") -> list[str]:
+    return [label] if count == 1 else [f"{label} brick {number + 1} of {count}" for number in range(count)]

@@ -9,8 +9,9 @@ import multiprocessing
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -20,6 +21,8 @@ from pellucid.engines.budget import check_fits
 from pellucid.engines.engine import EngineOptions, make_engine
 from pellucid.engines.task import Work
 from pellucid.errors import Cancelled
+from pellucid.formats.neural_field.neural_volume import NeuralVolume
+from pellucid.formats.neural_field.stored_volume import coded_step, step_prefix, to_sections
 from pellucid.jobs.resources import Resources
 from pellucid.neural.fitting import Fitted, FittingRequest, fit, load_fitted
 from pellucid.neural.training import Training
@@ -27,6 +30,8 @@ from pellucid.settings import current
 from pellucid.volume.blocks import Block
 from pellucid.volume.volume import Volume, open_volume
 
+STEPS_PER_KEY = 16
+"""Of a series, every so many steps one is stored whole: to read a step, all since then are decoded."""
 WORKER_BYTES = 256 << 20
 """What PyTorch and a small network take."""
 
@@ -92,10 +97,28 @@ class Ensemble:
     @property
     def training(self) -> Training:
         """Of all models together."""
-        trainings = [one.training for one in self.models]
-        if len(trainings) == 1:
-            return trainings[0]
-        return Training(sum(one.steps for one in trainings), sum(one.seconds for one in trainings) / self.workers)
+        total = total_training([one.training for one in self.models])
+        return replace(total, seconds=total.seconds / self.workers)
+
+
+def total_training(trainings: Sequence[Training]) -> Training:
+    """Of several models, one after the other; of a single one, with all that is known about it."""
+    if len(trainings) == 1:
+        return trainings[0]
+    return Training(sum(one.steps for one in trainings), sum(one.seconds for one in trainings))
+
+
+def coded_series(stored: NeuralVolume, ensembles: Sequence[Ensemble]) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The header and the sections of a file. stored: the first step. ensembles: of all steps."""
+    header, sections = to_sections(stored, tuple(one.steps for one in ensembles[0].models))
+    differences = []
+    for t in range(1, len(ensembles)):
+        models = ensembles[t].models
+        before = [(one.field, one.steps) for one in ensembles[t - 1].models] if t % STEPS_PER_KEY else None
+        found = coded_step([one.field for one in models], [one.steps for one in models], before)
+        differences.append(found[0])
+        sections |= {f"{step_prefix(t)}field{number}": data for number, data in enumerate(found[1])}
+    return ({**header, "differences": differences} if differences else header), sections
 
 
 def train_bricks(volume: Volume, blocks: Sequence[Block], task: BrickTask, workers: int) -> Ensemble:

@@ -19,7 +19,7 @@ from pellucid.box import Box
 from pellucid.engines.stopping import raise_if_stopped
 from pellucid.errors import InvalidInput
 from pellucid.formats.neural_field.field import Decoder, FeatureGrid, Floats, HashLevel, NeuralField
-from pellucid.formats.neural_field.stored_volume import Steps, coded_field
+from pellucid.formats.neural_field.stored_volume import Steps, coded_step
 from pellucid.neural.checkpoints import TrainingCheckpoint, fits, load_arrays, save_arrays
 from pellucid.neural.models import make_network
 from pellucid.neural.network import FieldNetwork
@@ -35,6 +35,9 @@ FINE = 1e-4
 WEIGHT_LEVELS = 400
 """Steps between zero and the largest weight of a layer."""
 CPU_BATCH = 1 << 12
+WARM_SHARE = 0.25
+"""Of the steps of a first training: how many follow where the model of the step before is the start."""
+WARM_RATE = 0.003
 
 
 @dataclass(frozen=True)
@@ -56,18 +59,23 @@ class FittingOptions:
 
 @dataclass(frozen=True)
 class FittingRequest:
-    """A model to train. box: of the volume. value_range: of the whole. name: for users."""
+    """A model to train. box: of the volume. value_range: of the whole. name: for users. start: the same model of the
+    step before, where the training begins; its grids stay where they are, and its parameters are rounded as those."""
 
     box: Box
     value_range: tuple[float, float]
     size: int
     options: FittingOptions
     name: str = "Training"
+    start: "Fitted | None" = None
 
     def network(self) -> FieldNetwork:
         """The network before training."""
         parameters = self.options.parameters or _parameters_for(self.size)
-        return make_network(self.options.model, parameters, self.box.shape, seed=self.options.seed)
+        network = make_network(self.options.model, parameters, self.box.shape, seed=self.options.seed)
+        if self.start:
+            network.load_field(self.start.field)
+        return network
 
 
 @dataclass(frozen=True)
@@ -87,9 +95,9 @@ def fit(volume: Volume, request: FittingRequest, device: torch.device, path: Pat
     network = request.network().to(device)
     checkpoint = TrainingCheckpoint(path.with_suffix(".training.npz"))
     training = _train(network, _samples(volume, request, device), device, request, checkpoint)
-    grids = training.rounding_steps or rounding_steps(
-        network.grid_groups(), ROUNDING if request.options.is_rounded else FINE
-    )
+    relative = ROUNDING if request.options.is_rounded else FINE
+    known = list(request.start.steps.grids) if request.start else training.rounding_steps
+    grids = known or rounding_steps(network.grid_groups(), relative)
     fitted, scale = _rounded_to_size(request, network.to_field(request.value_range), grids, training)
     facts = np.array([training.steps, training.seconds, scale], np.float64)
     kept = {"facts": facts, "losses": np.array(training.losses), "grids": np.array(grids)}
@@ -125,16 +133,24 @@ def _rounded_to_size(
     scale = 1.0
     for _ in range(20):
         fitted = _rounded_by(request, field, grids, scale, training)
-        if not request.options.must_fit or len(coded_field(fitted.field, fitted.steps)) <= request.size:
+        if not request.options.must_fit or _coded_size(fitted, request.start) <= request.size:
             return fitted, scale
         scale *= 1.12
     raise InvalidInput(f"No field of {request.size:,} bytes could be made.", remedy="Use a larger size.")
+
+
+def _coded_size(fitted: Fitted, start: Fitted | None) -> int:
+    before = [(start.field, start.steps)] if start else None
+    return len(coded_step([fitted.field], [fitted.steps], before)[1][0])
 
 
 def _rounded_by(
     request: FittingRequest, field: NeuralField, grids: list[float], scale: float, training: Training
 ) -> Fitted:
     steps = _steps(field, [step * scale for step in grids])
+    if request.start:  # Only what is rounded to the same steps can be stored as differences.
+        tables = tuple(step * scale for step in request.start.steps.hash_levels)
+        steps = replace(steps, hash_levels=tables, weights=request.start.steps.weights)
     return Fitted(request.box, _rounded(field, steps), steps, training)
 
 
@@ -174,6 +190,12 @@ def _train(
         rounding=ROUNDING if options.is_rounded else 0.0,
         seconds=options.seconds or math.inf,
     )
+    if request.start:
+        steps = max(1, int(training.steps * WARM_SHARE)) if options.seconds is None else training.steps
+        known = request.start.steps.grids if options.is_rounded and not on_gpu else ()
+        seconds = training.seconds * WARM_SHARE
+        training = replace(training, steps=steps, seconds=seconds, rate=WARM_RATE, density="none")
+        training = replace(training, rounding=0.0, rounding_steps=known)
     with _reported(request.name, training) as on_step:
         if on_gpu and isinstance(samples, VolumeSamples):
             from pellucid.neural.cuda_model import can_train_fused

@@ -45,9 +45,12 @@ def evaluation_tolerance(volume: Volume) -> float:
 
 
 def code_residual(
-    volume: Volume, field_values: Callable[[Box], Floats], max_error: float
+    volume: Volume, field_values: Callable[[Box], Floats], max_error: float, t: int = 0
 ) -> tuple[Quality, dict[str, bytes]]:
-    """What the field lacks, coded so that every voxel is within the bound; checked on every voxel."""
+    """What the field lacks, coded so that every voxel is within the bound; checked on every voxel.
+
+    t: the step of a series.
+    """
     tolerance = evaluation_tolerance(volume)
     bound = coding_bound(max_error, volume.dtype) - tolerance
     if bound <= 0:
@@ -59,7 +62,7 @@ def code_residual(
     with progress.task("Coding the residual", total=math.prod(volume.shape), unit="voxels") as bar:
         for box in brick_boxes(volume.shape, RESIDUAL_BRICK):
             lacks = (volume.read(box).astype(np.float64) - field_values(box)).astype(np.float32)
-            sections[section_name(box)] = coded_brick(lacks, bound)
+            sections[section_name(box, t)] = coded_brick(lacks, bound)
             bar.advance(box.size)
     bricks = {box.start: box for box in brick_boxes(volume.shape, RESIDUAL_BRICK)}
 
@@ -68,7 +71,7 @@ def code_residual(
         for brick in bricks.values():
             shared = brick.intersect(box)
             if not shared.is_empty:
-                found = decoded_brick(sections[section_name(brick)], brick.shape)
+                found = decoded_brick(sections[section_name(brick, t)], brick.shape)
                 values[shared.relative_to(box.start).slices] += found[shared.relative_to(brick.start).slices]
         return np.asarray(to_voxel_type(values, volume.dtype))
 

@@ -81,7 +81,8 @@ class TrainingOptions:
     """How to train.
 
     schedule: "cosine", or "plateau" as published for AMGSRN. density: "authors", "printed" or "none". rounding: step of
-    the features relative to their root mean square, or 0 for none. seconds: stop after so long (the schedule follows).
+    the features relative to their root mean square, or 0 for none. rounding_steps: one for every grid, known from the
+    beginning. seconds: stop after so long (the schedule follows).
     """
 
     steps: int = 10_000
@@ -91,6 +92,7 @@ class TrainingOptions:
     schedule: str = "cosine"
     density: str = "authors"
     rounding: float = 0.0
+    rounding_steps: tuple[float, ...] = ()
     seconds: float = math.inf
 
     def __post_init__(self) -> None:
@@ -163,7 +165,7 @@ class Trainer:
             [group.transforms for group in self._groups] or [torch.zeros(1)], options.transform_rate, BETAS, EPSILON
         )
         self._plateau = Plateau(options.rate)
-        self.rounding_steps: list[float] = []
+        self.rounding_steps = list(options.rounding_steps)
         self._stop = GridStop()
 
     def step(self, samples: Samples, step: int, progress: float) -> Tensor:

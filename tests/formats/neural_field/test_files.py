@@ -169,6 +169,9 @@ FAULTS: list[Callable[[dict[str, Any]], object]] = [
     lambda header: header.pop("shape"),
     lambda header: header.update(more=1),
     lambda header: header.update(fields={}),
+    lambda header: header.update(differences=[[True, True]]),
+    lambda header: header.update(differences=[[2]]),
+    lambda header: header.update(differences=[[False]] * 70_000),
 ]
 
 
@@ -176,6 +179,16 @@ FAULTS: list[Callable[[dict[str, Any]], object]] = [
 def test_hostile_headers_are_refused(path: Path, number: int) -> None:
     with pytest.raises(PellucidError):
         pellucid.open(str(with_header(path, FAULTS[number])))
+
+
+def test_a_step_that_is_not_there_or_too_far(path: Path) -> None:
+    """Of a series whose sections are missing, or whose steps are all differences."""
+    changed = with_header(path, lambda header: header.update(differences=[[True]] * 100))
+    for t, message in ((1, "its section 'step1/field0' is missing"), (100, "too many steps are differences")):
+        with pellucid.open(f"{changed}:t={t}") as volume, pytest.raises(Corrupted, match=message):
+            volume.read()
+    with pellucid.open(f"{changed}:t=0") as volume:
+        assert volume.read().shape == SHAPE
 
 
 def test_a_spacing_that_is_not_positive_is_taken_to_be_unknown(path: Path) -> None:

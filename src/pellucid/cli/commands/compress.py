@@ -25,7 +25,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "--size",
         type=size_in_bytes,
         metavar="BYTES",
-        help="size of the field, such as 1MB (default: 1/100 of the volume)",
+        help="size of the field, such as 1MB (default: 1/100 of the volume); of a series, for each time step",
     )
     parser.add_argument("--psnr", type=float, metavar="DB", help="find the smallest field with this PSNR")
     parser.add_argument(
@@ -34,7 +34,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         metavar="E",
         help="largest error of any voxel, in the volume's units; the remaining error is stored too",
     )
-    parser.add_argument("--time", type=seconds, metavar="T", help="training time, such as 60s or 5min")
+    parser.add_argument("--time", type=seconds, metavar="T", help="training time for everything, such as 60s or 5min")
     parser.add_argument("--steps", type=count_argument, help="number of training steps")
     parser.add_argument("--model", choices=MODELS, default="adaptive", help="kind of network")
     parser.add_argument(
@@ -87,7 +87,8 @@ def run(options: argparse.Namespace) -> int:
     quality = report.quality
     print(f"wrote {report.path}: {report.file_bytes:,} bytes, {report.ratio:,.1f} times smaller")
     print(f"field {report.field_bytes:,} bytes, residual {report.residual_bytes:,} bytes; {report.parameters:,} values")
-    print(f"PSNR {quality.psnr:.2f} dB, SSIM {quality.ssim:.4f}, largest error {quality.max_error:.4g}")
+    steps = f" (the worst of {report.times} time steps)" if report.times > 1 else ""
+    print(f"PSNR {quality.psnr:.2f} dB, SSIM {quality.ssim:.4f}, largest error {quality.max_error:.4g}{steps}")
     memory = f", {report.device_memory / 2**20:,.0f} MiB of device memory" if report.device_memory else ""
     models = f" of {report.bricks} models" if report.bricks > 1 else ""
     print(

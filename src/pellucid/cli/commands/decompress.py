@@ -24,12 +24,16 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="output; the format follows from the name: .zarr .n5 .h5 .tif .nii .nrrd ..., or folder/",
     )
     parser.add_argument("--levels", type=levels_argument, default=1, help="resolutions to write: a number or auto")
+    parser.add_argument("--time", type=int, metavar="N", help="time step of a series, from 0")
     add_output(parser)
     parser.set_defaults(run=run, dtype=None, range=None)
 
 
 def run(options: argparse.Namespace) -> int:
     location = source_location(options)
+    if options.time is not None:
+        location = location.with_options(t=options.time)
+        options.source = str(location)
     if (kind := recognise(location)) != "neural":
         raise InvalidInput(
             f"{location.path} is not a neural field, but {kind}.",

@@ -45,6 +45,11 @@ def coded_arrays(arrays: Sequence[tuple[Floats, float]]) -> bytes:
     return b"".join([*heads, coder.finished()])
 
 
+def array_steps(data: bytes, count: int) -> list[float]:
+    """The steps to which so many coded arrays were rounded."""
+    return [_ARRAY.unpack_from(data, number * _ARRAY.size)[0] for number in range(count)]
+
+
 def decoded_array(data: bytes, shape: tuple[int, ...]) -> Floats:
     return decoded_arrays(data, [shape])[0]
 

@@ -4,6 +4,9 @@ Here: reading them, and what there is to say about one.
 Not here: evaluation (neural_volume, lattice_evaluation), making fields.
 """
 
+import threading
+from collections import OrderedDict
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -16,31 +19,56 @@ from pellucid.formats.neural_field.container import FileSections
 from pellucid.formats.neural_field.decoded_bricks import DecodedBricks
 from pellucid.formats.neural_field.neural_volume import NeuralVolume, to_voxel_type
 from pellucid.formats.neural_field.residual import Residual
-from pellucid.formats.neural_field.stored_volume import from_sections
+from pellucid.formats.neural_field.stored_volume import StoredSeries
 from pellucid.formats.protocol import Layout, Voxels, Writer
+
+MAX_STEPS_KEPT = 4
+"""Steps of a series whose parameters stay decoded, beside the first."""
 
 
 class NeuralReader:
-    """A neural volume, evaluated when its voxels are read; with a residual, within its bound at the full resolution."""
+    """A neural volume, evaluated when its voxels are read; with a residual, within its bound at the full resolution.
+
+    volume: the first step of a series, or the only one.
+    """
 
     def __init__(self, path: Path) -> None:
         self._file = FileSections(path)
         try:
-            self.volume, stored = from_sections(self._file)
+            self._series = StoredSeries(self._file)
+            self.volume = self._series.volume()
         except BaseException:
             self._file.close()
             raise
-        self.residual = Residual(self._file, stored, self.volume.shape) if stored else None
-        self.header = self.volume.header
-        self._bricks = DecodedBricks(self._decoded, [level.shape for level in self.header.levels])
+        stored, times = self._series.header.residual, self._series.header.times
+        self.residual = Residual(self._file, stored, self.volume.shape, times) if stored else None
+        self.header = replace(self.volume.header, times=times)
+        self._levels = len(self.header.levels)
+        self._steps: OrderedDict[int, NeuralVolume] = OrderedDict()
+        self._lock = threading.Lock()
+        self._bricks = DecodedBricks(self._decoded, [level.shape for level in self.header.levels] * times)
 
     def read(self, box: Box, out: Voxels, *, level: int = 0, t: int = 0, c: int = 0) -> None:
-        self._bricks.read(box, out, level)
+        self._bricks.read(box, out, t * self._levels + level)
 
-    def _decoded(self, box: Box, level: int) -> Voxels:
-        values = self.volume.values(box, level)
+    def volume_at(self, t: int) -> NeuralVolume:
+        """The volume of a step of a series."""
+        if t == 0:
+            return self.volume
+        with self._lock:
+            if t not in self._steps:
+                self._steps[t] = self._series.volume(t)
+            self._steps.move_to_end(t)
+            while len(self._steps) > MAX_STEPS_KEPT:
+                self._steps.popitem(last=False)
+            return self._steps[t]
+
+    def _decoded(self, box: Box, number: int) -> Voxels:
+        """number: of the level, counted over the levels of all steps."""
+        t, level = divmod(number, self._levels)
+        values = self.volume_at(t).values(box, level)
         if self.residual and level == 0:
-            values += self.residual.read(box)
+            values += self.residual.read(box, t)
         voxels: Voxels = to_voxel_type(values, self.header.dtype)
         return voxels
 
@@ -66,7 +94,7 @@ def neural_facts(location: Location) -> dict[str, Any]:
     reader = open_reader(location)
     try:
         volume, residual = reader.volume, reader.residual
-        voxel_bytes = prod(volume.shape) * volume.dtype.itemsize
+        voxel_bytes = prod(volume.shape) * volume.dtype.itemsize * reader.header.times
         return {
             "model": volume.fields[0].field.kind,
             "fields": len(volume.fields),

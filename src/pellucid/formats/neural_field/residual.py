@@ -22,7 +22,7 @@ from pellucid.errors import Corrupted
 from pellucid.formats.damage import naming_damage
 from pellucid.formats.neural_field.container import FileSections
 from pellucid.formats.neural_field.field import Floats
-from pellucid.formats.neural_field.stored_volume import StoredResidual
+from pellucid.formats.neural_field.stored_volume import StoredResidual, step_prefix
 
 PREFIX = "residual/"
 # A stream of SPERR: what it begins with, sizes along x, y and z, the length of the rest; how the values are stored, how
@@ -42,8 +42,9 @@ def brick_boxes(shape: Shape, brick: int) -> list[Box]:
     return list(Box.whole(shape).tiles((brick, brick, brick)))
 
 
-def section_name(box: Box) -> str:
-    return PREFIX + ",".join(str(n) for n in box.start)
+def section_name(box: Box, t: int = 0) -> str:
+    """t: the step of a series."""
+    return step_prefix(t) + PREFIX + ",".join(str(n) for n in box.start)
 
 
 def coding_bound(bound: float, dtype: np.dtype[Any]) -> float:
@@ -84,22 +85,22 @@ def decoded_brick(data: bytes, shape: tuple[int, ...]) -> Floats:
 
 
 class Residual:
-    """The residual of an open file."""
+    """The residual of an open file. times: steps of a series."""
 
-    def __init__(self, file: FileSections, stored: StoredResidual, shape: Shape) -> None:
-        self._file, self.stored, self._shape = file, stored, shape
+    def __init__(self, file: FileSections, stored: StoredResidual, shape: Shape, times: int = 1) -> None:
+        self._file, self.stored, self._shape, self._times = file, stored, shape, times
 
     @property
     def byte_count(self) -> int:
-        return self._file.size_of(PREFIX)
+        return sum(self._file.size_of(step_prefix(t) + PREFIX) for t in range(self._times))
 
-    def read(self, box: Box) -> Floats:
+    def read(self, box: Box, t: int = 0) -> Floats:
         """Residuals of a box; only bricks that it touches are decoded."""
         values = np.zeros(box.shape, np.float32)
         for brick in self._bricks(box):
             shared = brick.intersect(box)
             with naming_damage(str(self._file.path), "its residual could not be decoded"):
-                decoded = decoded_brick(self._file.read(section_name(brick)), brick.shape)
+                decoded = decoded_brick(self._file.read(section_name(brick, t)), brick.shape)
             if not np.isfinite(decoded).all():
                 raise Corrupted(str(self._file.path), "its residual has values that are not finite")
             values[shared.relative_to(box.start).slices] = decoded[shared.relative_to(brick.start).slices]

@@ -1,13 +1,15 @@
 """A neural volume as the header and sections of a file.
 
-Here: to_sections and from_sections, with every size checked before memory is taken.
+Here: to_sections and coded_step, and StoredSeries, which checks every size before memory is taken.
 Not here: the bytes of the file (container), of arrays (coding), of residuals (residual).
 
-A field is one section: the transforms of its grids and its frequencies as float32, then its coded parameters.
+A field is one section: the transforms of its grids and its frequencies as float32, then its coded parameters. A later
+step of a series has sections of its own. Their parameters may be differences to those of the step before, rounded to
+the same steps.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from math import isfinite, prod
 from typing import Any
 
@@ -17,7 +19,7 @@ from pellucid.box import Box
 from pellucid.dataclass_json import from_json
 from pellucid.errors import Corrupted
 from pellucid.formats.damage import naming_damage
-from pellucid.formats.neural_field.coding import coded_arrays, decoded_arrays
+from pellucid.formats.neural_field.coding import array_steps, coded_arrays, decoded_arrays
 from pellucid.formats.neural_field.container import FileSections
 from pellucid.formats.neural_field.field import (
     ACTIVATIONS,
@@ -40,6 +42,9 @@ MAX_NUMBER = 1e6
 """Of transforms and frequencies, beyond which positions would overflow."""
 MAX_VALUE = 1e38
 MAX_RESIDUAL_BRICK = 256
+MAX_TIMES = 1 << 16
+MAX_CHAIN = 64
+"""Steps of a series that are stored as differences one after the other: all are decoded to read the last."""
 
 Triple = tuple[int, int, int]
 
@@ -107,7 +112,7 @@ class StoredResidual:
 
 @dataclass(frozen=True)
 class StoredHeader:
-    """The header of a file."""
+    """The header of a file. differences: for every step of a series but the first, which fields are stored so."""
 
     shape: Triple
     dtype: str
@@ -115,6 +120,11 @@ class StoredHeader:
     unit: str
     fields: tuple[StoredField, ...]
     residual: StoredResidual | None = None
+    differences: tuple[tuple[bool, ...], ...] = ()
+
+    @property
+    def times(self) -> int:
+        return 1 + len(self.differences)
 
 
 def to_sections(volume: NeuralVolume, steps: tuple[Steps, ...]) -> tuple[dict[str, Any], dict[str, bytes]]:
@@ -126,30 +136,74 @@ def to_sections(volume: NeuralVolume, steps: tuple[Steps, ...]) -> tuple[dict[st
         volume.shape, volume.dtype.name, volume.spacing, volume.unit, tuple(_described(one) for one in volume.fields)
     )
     document = asdict(header)
+    del document["differences"]
     document["orientation"] = to_attributes(volume.orientation)
     document["quality"] = dict(volume.quality)
     return document, sections
 
 
-def from_sections(file: FileSections) -> tuple[NeuralVolume, StoredResidual | None]:
-    """What a file holds."""
-    path, document = str(file.path), dict(file.header)
-    orientation, quality = document.pop("orientation", None), document.pop("quality", None)
-    with naming_damage(path, "its header is not that of a neural field"):
-        if len(document["fields"]) > MAX_FIELDS:
-            raise ValueError(f"{len(document['fields'])} fields")
-        header = from_json(StoredHeader, document, "the header")
-        placed_at = from_attributes(orientation) if isinstance(orientation, dict) else None
-    _check(path, header)
-    fields = []
-    for number, stored in enumerate(header.fields):
-        data = file.read(f"field{number}")
-        with naming_damage(path, "its parameters could not be decoded"):
-            fields.append(PlacedField(Box(stored.start, stored.stop), _decoded(data, stored)))
-    dtype = np.dtype(header.dtype)
-    numbers = _numbers(quality)
-    volume = NeuralVolume(header.shape, dtype, tuple(fields), header.spacing, header.unit, placed_at, numbers)
-    return volume, header.residual
+def step_prefix(t: int) -> str:
+    """What the names of a step's sections begin with."""
+    return f"step{t}/" if t else ""
+
+
+def coded_step(
+    fields: Sequence[NeuralField], steps: Sequence[Steps], before: Sequence[tuple[NeuralField, Steps]] | None
+) -> tuple[list[bool], list[bytes]]:
+    """The sections of a later step of a series, and which of them are differences: those where it takes fewer bytes.
+
+    before: the fields of the step before and what they were rounded to, or None to store no differences.
+    """
+    are_differences, sections = [], []
+    for number, (one, own) in enumerate(zip(fields, steps, strict=True)):
+        whole, difference = coded_field(one, own), None
+        if before and before[number][1] == own:
+            difference = coded_field(_difference(one, before[number][0]), own)
+        is_shorter = difference is not None and len(difference) < len(whole)
+        are_differences.append(is_shorter)
+        sections.append(difference if difference is not None and is_shorter else whole)
+    return are_differences, sections
+
+
+class StoredSeries:
+    """The volumes of a file: one, or one for every step of a series."""
+
+    def __init__(self, file: FileSections) -> None:
+        self._file, document = file, dict(file.header)
+        path = str(file.path)
+        orientation, quality = document.pop("orientation", None), document.pop("quality", None)
+        with naming_damage(path, "its header is not that of a neural field"):
+            if len(document["fields"]) > MAX_FIELDS or len(document.get("differences", ())) >= MAX_TIMES:
+                raise ValueError("more fields or steps than a file may have")
+            self.header = from_json(StoredHeader, document, "the header")
+            self._orientation = from_attributes(orientation) if isinstance(orientation, dict) else None
+        _check(path, self.header)
+        self._quality = _numbers(quality)
+
+    def volume(self, t: int = 0) -> NeuralVolume:
+        """The volume of a step."""
+        header, fields = self.header, []
+        for number, stored in enumerate(header.fields):
+            with naming_damage(str(self._file.path), "its parameters could not be decoded"):
+                fields.append(PlacedField(Box(stored.start, stored.stop), self._field(number, t)))
+        dtype = np.dtype(header.dtype)
+        return NeuralVolume(
+            header.shape, dtype, tuple(fields), header.spacing, header.unit, self._orientation, self._quality
+        )
+
+    def _field(self, number: int, t: int) -> NeuralField:
+        """A field of a step: from the last one that is stored whole, all differences are added."""
+        first = t
+        while first and self.header.differences[first - 1][number]:
+            first -= 1
+            if t - first > MAX_CHAIN:
+                raise ValueError("too many steps are differences")
+        stored = self.header.fields[number]
+        arrays: list[Floats] = []
+        for step in range(first, t + 1):
+            data = self._file.read(f"{step_prefix(step)}field{number}")
+            arrays = _arrays(data, stored, arrays)
+        return _decoded(data, stored, arrays)
 
 
 def _numbers(quality: Any) -> Mapping[str, float]:
@@ -186,11 +240,36 @@ def coded_field(one: NeuralField, steps: Steps) -> bytes:
     return b"".join([*(array.astype("<f4").tobytes() for array in plain), coded_arrays(list(pairs))])
 
 
-def _decoded(data: bytes, stored: StoredField) -> NeuralField:
+def _difference(one: NeuralField, before: NeuralField) -> NeuralField:
+    """A field whose parameters are the differences of two."""
+    grids = zip(one.grids, before.grids, strict=True)
+    levels = zip(one.hash_levels, before.hash_levels, strict=True)
+    weights = zip(one.decoder.weights, before.decoder.weights, strict=True)
+    return replace(
+        one,
+        grids=tuple(FeatureGrid(new.features - old.features, new.transform) for new, old in grids),
+        hash_levels=tuple(HashLevel(new.resolution, new.table - old.table) for new, old in levels),
+        decoder=Decoder(tuple(new - old for new, old in weights), one.decoder.activation),
+    )
+
+
+def _arrays(data: bytes, stored: StoredField, before: list[Floats]) -> list[Floats]:
+    """The coded parameters of a section. before: those that they are differences to, or nothing."""
+    found = decoded_arrays(data[stored.plain_bytes :], stored.shapes)
+    if not before:
+        return found
+    steps = array_steps(data[stored.plain_bytes :], len(found))
+    # Whole numbers of steps again: the same bits as if they were stored whole.
+    return [
+        (np.rint((old + new) / np.float32(step)) * np.float32(step)).astype(np.float32)
+        for old, new, step in zip(before, found, steps, strict=True)
+    ]
+
+
+def _decoded(data: bytes, stored: StoredField, arrays: list[Floats]) -> NeuralField:
     plain = np.frombuffer(data[: stored.plain_bytes], "<f4").astype(np.float32)
     if 4 * len(plain) != stored.plain_bytes or not np.all(np.abs(plain) <= MAX_NUMBER):
         raise ValueError("a transform or a frequency is invalid")
-    arrays = decoded_arrays(data[stored.plain_bytes :], stored.shapes)
     weights, arrays = tuple(arrays[: len(stored.layers)]), arrays[len(stored.layers) :]
     transforms = plain[: 12 * len(stored.grids)].reshape(-1, 3, 4)
     grids = tuple(FeatureGrid(*pair) for pair in zip(arrays, transforms, strict=False))
@@ -221,6 +300,8 @@ def _check(path: str, header: StoredHeader) -> None:
             raise Corrupted(path, fault)
     if sum(stored.parameter_count for stored in header.fields) > MAX_PARAMETERS:
         raise Corrupted(path, "it claims more parameters than a file may have")
+    if any(len(step) != len(header.fields) for step in header.differences):
+        raise Corrupted(path, "a step of its series has another number of fields")
     if (residual := header.residual) and not _is_valid(residual):
         raise Corrupted(path, "the description of its residual is invalid")
 
