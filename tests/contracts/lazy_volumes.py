@@ -28,6 +28,20 @@ class ComputedReader:
         pass
 
 
+class PlanesReader(ComputedReader):
+    """A Reader of an array whose chunks are whole planes. largest_read: the most voxels that were read at once."""
+
+    def __init__(self, voxels: Voxels) -> None:
+        z, y, x = voxels.shape
+        super().__init__((z, y, x), lambda box: voxels[box.slices])
+        self.header = Header((Level((z, y, x), (1, y, x)),), voxels.dtype)
+        self.largest_read = 0
+
+    def read(self, box: Box, out: Voxels, *, level: int = 0, t: int = 0, c: int = 0) -> None:
+        self.largest_read = max(self.largest_read, box.size)
+        super().read(box, out, level=level, t=t, c=c)
+
+
 def lazy_volume(shape: Shape, compute: Callable[[Box], Voxels]) -> Volume:
     return Volume(ClosableReader(ComputedReader(shape, compute)), Location(f"memory:{uuid4().hex}"))
 

@@ -1,17 +1,27 @@
 """Value ranges found block by block are those that a device finds."""
 
+from dataclasses import replace
+from unittest.mock import patch
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from pellucid.box import Box
+from pellucid.box import Box, Shape
 from pellucid.device import choose, runtime
-from pellucid.fields.cell_ranges import cell_ranges, touched_cells
+from pellucid.fields.cell_ranges import cell_ranges, find_ranges, touched_cells
 from pellucid.fields.dense import DenseField
 from pellucid.fields.device_field import empty_distance_of
 from pellucid.fields.kernels.empty_space import FARTHEST
+from pellucid.fields.sizes import CELL
+from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
+from pellucid.settings import load, use
 from pellucid.volume import statistics
+from pellucid.volume.closable_reader import ClosableReader
 from pellucid.volume.volume import Volume
+from tests.contracts.lazy_volumes import PlanesReader
 
 
 def values(dtype: str) -> Voxels:
@@ -94,3 +104,17 @@ def test_vacancy_is_the_distance_to_the_nearest_visible_cell(shape: tuple[int, i
     warp, device = runtime.start(), choose("cpu")
     found = empty_distance_of(warp.array(occupied, device=device.name), device).numpy()
     assert np.array_equal(found, distance)
+
+
+@settings(max_examples=40)
+@given(st.tuples(*[st.integers(1, 40)] * 3), st.sampled_from(["uint8", "int16", "float32"]), st.integers(1, 8))
+def test_parts_of_planes_have_the_ranges_of_whole_ones(shape: Shape, dtype: str, threads: int) -> None:
+    """Against the definition: all voxels of a cell, and one around them."""
+    voxels = (np.random.default_rng(sum(shape)).normal(size=shape) * 30 + 60).astype(dtype)
+    planes = PlanesReader(voxels)
+    with use(replace(load(), memory_bytes=1000 * threads, threads=threads)), patch.object(statistics, "PIECE_BYTES", 1):
+        found = find_ranges(Volume(ClosableReader(planes), Location("memory:planes")), Box.whole(shape))
+    for cell in np.ndindex(*found.shape[:3]):
+        inside = voxels[tuple(slice(max(0, i * CELL - 1), i * CELL + CELL + 1) for i in cell)]
+        assert found[cell].tolist() == [np.float32(inside.min()), np.float32(inside.max())]
+    assert planes.largest_read <= (CELL + 2) ** 3

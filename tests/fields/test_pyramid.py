@@ -1,16 +1,23 @@
 """Levels that a file has are read from it; others are means, kept or made when they are read."""
 
+from dataclasses import replace
+from unittest.mock import patch
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from pellucid.box import Box, Shape
+from pellucid.box import Box, Shape, triple
 from pellucid.fields.bricks.pyramid import Pyramid, plan
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Header, Level, Spacing, Voxels
+from pellucid.settings import load, use
+from pellucid.volume import statistics
 from pellucid.volume.closable_reader import ClosableReader
 from pellucid.volume.levels import reduce_voxels
 from pellucid.volume.volume import Volume
-from tests.contracts.lazy_volumes import ComputedReader
+from tests.contracts.lazy_volumes import ComputedReader, PlanesReader
 
 EVERYTHING = 2**30
 
@@ -79,3 +86,22 @@ def test_what_changed_is_made_again() -> None:
     coarse = pyramid.read(1, Box.whole((32, 32, 32)))
     assert coarse[5, 10, 15] == 80
     assert np.count_nonzero(coarse) == 1
+
+
+@settings(max_examples=25)
+@given(st.tuples(*[st.integers(1, 60)] * 3), st.sampled_from(["uint8", "int16", "float32"]), st.booleans())
+def test_parts_of_planes_make_the_levels_of_whole_ones(shape: Shape, dtype: str, has_nan: bool) -> None:
+    voxels = (np.random.default_rng(sum(shape)).normal(size=shape) * 30 + 60).astype(dtype)
+    if has_nan and dtype == "float32":
+        voxels[shape[0] // 2, shape[1] // 2, shape[2] // 2] = np.nan
+    planes = PlanesReader(voxels)
+    volume = Volume(ClosableReader(planes), Location("memory:planes"))
+    with use(replace(load(), memory_bytes=1, threads=2)), patch.object(statistics, "PIECE_BYTES", 4000):
+        pyramid = Pyramid(volume, EVERYTHING)
+    assert planes.largest_read * voxels.itemsize <= 4000
+    expected = voxels
+    for level, resolution in enumerate(pyramid.levels[1:], 1):
+        finer = pyramid.levels[level - 1]
+        factors = triple(1 << (b - a) for a, b in zip(finer.halvings, resolution.halvings, strict=True))
+        expected = reduce_voxels(expected, factors, "mean")
+        assert pyramid.read(level, Box.whole(resolution.shape)).tobytes() == expected.tobytes()

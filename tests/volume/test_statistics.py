@@ -1,8 +1,10 @@
 """Ranges, histograms, and where they are kept."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pellucid
-from pellucid.box import Box, Shape
+from pellucid.box import Box, Shape, triple
+from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
 from pellucid.settings import load, use
 from pellucid.volume import statistics
@@ -60,7 +63,7 @@ def test_large_planes_are_read_a_few_at_a_time(
         assert (ranges.lowest[cell], ranges.highest[cell]) == (np.nanmin(inside), np.nanmax(inside))
 
 
-@pytest.mark.parametrize(("memory_bytes", "threads"), [(1, 1), (5 * 40 * 50 * 4, 2), (10**9, 64)])
+@pytest.mark.parametrize(("memory_bytes", "threads"), [(1, 1), (5 * 32 * 32 * 4, 2), (10**9, 64)])
 def test_threads_fit_into_memory(
     memory_bytes: int, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,3 +182,37 @@ def test_percentiles_are_exact_or_say_how_exact_they_are(monkeypatch: pytest.Mon
     assert counted.tolerance == pytest.approx(1e6 / 4096, rel=1e-3)
     np.testing.assert_allclose(list(counted.values.values()), expected, atol=counted.tolerance)
     assert np.isnan(Volume.from_array(np.full((2, 2, 2), np.nan)).percentiles(50).values[50])
+
+
+SIZES = st.tuples(st.integers(1, 5000), st.integers(1, 100_000), st.integers(1, 100_000))
+
+
+@given(SIZES, SIZES, st.sampled_from([1, 8, 32]), st.integers(2**20, 2**40), st.integers(1, 64))
+def test_a_piece_fits_into_its_share_of_the_memory(
+    shape: Shape, chunk: Shape, multiple: int, memory_bytes: int, threads: int
+) -> None:
+    volume = DescribedVolume(shape, triple(map(min, shape, chunk)), np.dtype(np.float32))
+    with use(replace(load(), memory_bytes=memory_bytes, threads=threads)):
+        piece = statistics.piece_shape(volume, multiple)
+    share = max(statistics.PIECE_BYTES, memory_bytes // (8 * threads))
+    assert 4 * prod(piece) <= max(share, 4 * multiple**3)
+    assert all(edge == n or (0 < edge < n and edge % multiple == 0) for edge, n in zip(piece, shape, strict=True))
+
+
+def test_a_few_very_wide_planes() -> None:
+    volume = DescribedVolume((4, 60_000, 60_000), (1, 60_000, 60_000), np.dtype(np.uint8))
+    with use(replace(load(), memory_bytes=2**33, threads=16)):
+        assert statistics.piece_shape(volume, 8) == (4, 272, 60_000)
+
+
+@dataclass
+class DescribedVolume:
+    """A volume of which nothing is read."""
+
+    shape: Shape
+    chunk: Shape
+    dtype: np.dtype[Any]
+    location: Location = field(default_factory=lambda: Location("memory:described"))
+
+    def read(self, box: Box) -> Voxels:
+        raise AssertionError(box)

@@ -65,11 +65,15 @@ def _mean(voxels: Voxels, factors: Shape) -> Voxels:
 
 
 def _finite_mean(voxels: Voxels, factors: Shape, average: Voxels) -> Voxels:
-    """The mean of the finite values of each window; where there are none, the average of what is there."""
+    """The mean of the finite values of each window; where there are none, the average of what is there.
+
+    Windows of finite values alone keep their average: it must not depend on other windows.
+    """
     is_finite = np.isfinite(voxels)
     total = _fold(np.add, np.where(is_finite, voxels, 0).astype(np.float64), factors)
     counts = _fold(np.add, is_finite.astype(np.uint8), factors)
-    found: Voxels = np.where(counts > 0, total / np.maximum(counts, 1), average)
+    needs_mean = (counts > 0) & ~np.isfinite(average)
+    found: Voxels = np.where(needs_mean, total / np.maximum(counts, 1), average)
     return found
 
 

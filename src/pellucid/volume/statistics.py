@@ -24,6 +24,8 @@ from pellucid.volume.cache import load, store
 BRICK = 32
 PIECE_BYTES = 32 * 2**20
 PIECES_AT_ONCE = 1024
+MEMORY_SHARE = 8
+"""The pieces of all threads together take at most this part of the memory that the settings allow."""
 FINEST = 2**-50
 COUNTED_TOGETHER = 2**17
 EXACT_BYTES = 2**26
@@ -260,12 +262,19 @@ def _depth_at_once(volume: Readable, piece: Shape, multiple: int) -> int:
 
 
 def piece_shape(volume: Readable, multiple: int) -> Shape:
-    """Whole chunks, edges multiples of ``multiple``, grown along x, y, z in turn up to a few MiB."""
+    """Whole chunks, edges multiples of ``multiple``, grown along x, y, z in turn up to a few MiB.
+
+    Where that is more than a thread's share of the memory, such as a few planes that are very wide, parts of chunks.
+    """
     edges = [min(-(-c // multiple) * multiple, n) for c, n in zip(volume.chunk, volume.shape, strict=True)]
     edges = [max(e, min(multiple, n)) for e, n in zip(edges, volume.shape, strict=True)]
     room = PIECE_BYTES // volume.dtype.itemsize
     for axis in (2, 1, 0):
         factor = max(1, room // prod(edges))
         edges[axis] = min(volume.shape[axis], edges[axis] * factor)
+    share = max(PIECE_BYTES, current().memory_bytes // (MEMORY_SHARE * current().threads)) // volume.dtype.itemsize
+    for axis in (1, 2, 0):
+        fitting = share * edges[axis] // prod(edges) // multiple * multiple
+        edges[axis] = min(edges[axis], max(multiple, fitting))
     z, y, x = edges
     return (z, y, x)
