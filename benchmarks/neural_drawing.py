@@ -171,11 +171,8 @@ def scene_of(volume: Volume, low: float, shading: ShadingName) -> Scene:
 
 
 def frame_seconds(renderer: Renderer, scene: Scene, size: Size) -> float:
-    """What drawing takes on the device: of several frames the median."""
-    times = []
-    for _ in range(size.repeats + 2):
-        times.append(renderer.render(scene, size.pixels, size.pixels).statistics.times_s["draw"])
-    return float(np.median(times[2:] or times))
+    """What a frame takes until it is in the host's memory."""
+    return interleave({"ours": lambda: renderer.render(scene, size.pixels, size.pixels)}, size.repeats)["ours"]
 
 
 def brick_rows(field: NeuralField, volume: Volume, size: Size, device: Device) -> list[Row]:
