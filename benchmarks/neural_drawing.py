@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from benchmarks.table import TARGET, Row, faster, interleave, options, report, shorter
 from pellucid.device import Device, choose, runtime, synchronize
@@ -27,6 +28,7 @@ from pellucid.formats.neural_field.lattice_evaluation import kernel_values
 from pellucid.formats.neural_field.neural_volume import NeuralVolume, PlacedField
 from pellucid.formats.neural_field.packed_field import PackedField
 from pellucid.formats.neural_field.stored_volume import Steps, to_sections
+from pellucid.neural.models import make_network
 from pellucid.rendering.camera import framing
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene, ShadingName, VolumeLayer
@@ -100,12 +102,27 @@ def point_rows(field: NeuralField, size: Size, device: Device) -> list[Row]:
     rows = []
     for case, points, target in (("random points", random, 4e9), ("points along rays", rays, 5e9)):
         rate = len(points) / _seconds(model, points, size.repeats)
+        rows.append(faster(f"evaluation, {case}", "points/s", rate, "PyTorch", pytorch_rate(field, device)))
         if device.is_cuda:
             rows.append(faster(f"evaluation, {case}", "points/s", rate, TARGET, target))
         else:
-            peer = blas_rate(field, side)
-            rows.append(faster(f"evaluation, {case}", "points/s", rate, "BLAS", peer))
+            rows.append(faster(f"evaluation, {case}", "points/s", rate, "BLAS", blas_rate(field, side)))
     return rows
+
+
+def pytorch_rate(field: NeuralField, device: Device) -> float:
+    """Points a second of the same network as a PyTorch module."""
+    network = make_network("amgsrn", 1 << 20, (NODES,) * 3).to(device.kind)
+    network.load_field(field)
+    points = torch.rand(1 << (20 if device.is_cuda else 14), 3, device=device.kind) * 2 - 1
+
+    def evaluate() -> None:
+        with torch.no_grad():
+            network(points)
+        if device.is_cuda:
+            torch.cuda.synchronize()
+
+    return len(points) / interleave({"PyTorch": evaluate}, 5)["PyTorch"]
 
 
 def _seconds(model: DeviceModel, points: Any, repeats: int) -> float:

@@ -1,13 +1,12 @@
-"""How fast neural fields train and are evaluated on a GPU; part of benchmarks.neural.
+"""How fast neural fields train on a GPU; part of benchmarks.neural.
 
-Here: rows about training, evaluation and rounding, on the GPU.
-Not here: quality beside other codecs (neural).
+Here: rows about training and rounding, on the GPU.
+Not here: quality beside other codecs (neural), evaluation (neural_drawing).
 """
 
 import time
 from typing import Any
 
-import numpy as np
 import torch
 
 from benchmarks.table import TARGET, Row
@@ -25,7 +24,7 @@ def speed_rows(volumes: list[tuple[str, Any]]) -> list[Row]:
     rows = []
     for name, array in volumes:
         long, _, long_s = train(array, schedule="plateau", steps=PUBLISHED_STEPS, transform_rate=2.5e-4)
-        short, trainer, short_s = train(array, steps=QUICK_STEPS, batch=QUICK_BATCH)
+        short, _, short_s = train(array, steps=QUICK_STEPS, batch=QUICK_BATCH)
         exact, _, _ = train(array, steps=12_000, at_voxels=True)
         rounded, _, _ = train(array, steps=12_000, at_voxels=True, rounding=0.25)
         rows += [
@@ -34,8 +33,6 @@ def speed_rows(volumes: list[tuple[str, Any]]) -> list[Row]:
             Row(f"{name}: lost by training quickly", "PSNR", "dB", long - short, TARGET, 0.3, None),
             Row(f"{name}: lost by rounding to 4 bits", "PSNR", "dB", exact - rounded, TARGET, 0.2, None),
         ]
-    if volumes:
-        rows += evaluation_rows(trainer)
     return rows
 
 
@@ -52,28 +49,3 @@ def train(array: Any, *, at_voxels: bool = False, **settings: Any) -> tuple[floa
     seconds = time.perf_counter() - start
     error = trainer.values() - (voxels.float() - extent[0]) / (extent[1] - extent[0])
     return float(-10 * torch.log10(error.square().mean())), trainer, seconds
-
-
-def evaluation_rows(trainer: CudaTrainer) -> list[Row]:
-    """Points a second at random places and in the order of rays, beside PyTorch."""
-    random = torch.rand(1 << 24, 3, device="cuda") * 2 - 1
-    axis = torch.linspace(-0.99, 0.99, 256, device="cuda")
-    z, y, x = torch.meshgrid(axis, axis, axis, indexing="ij")
-    tiles = torch.stack([x, y, z], -1).reshape(256, 64, 4, 32, 8, 3).permute(0, 1, 3, 2, 4, 5).reshape(-1, 3)
-    rows = []
-    for case, points, target in (("random points", random, 4e9), ("points along rays", tiles.contiguous(), 5e9)):
-        ours, theirs = trainer.points_per_second(points), pytorch_rate(trainer, points[: 1 << 20])
-        rows.append(Row(f"evaluation, {case}", "speed", "points/s", ours, "PyTorch", theirs, ours / theirs))
-        rows.append(Row(f"evaluation, {case}", "speed", "points/s", ours, TARGET, target, ours / target))
-    return rows
-
-
-def pytorch_rate(trainer: CudaTrainer, points: Any) -> float:
-    network, times = trainer.network, []
-    with torch.no_grad():
-        for _ in range(6):
-            start = time.perf_counter()
-            network(points)
-            torch.cuda.synchronize()
-            times.append(time.perf_counter() - start)
-    return len(points) / float(np.median(times[1:]))

@@ -5,6 +5,7 @@ Not here: what a step does and when (cuda_training). The kernels are CUDA source
 """
 
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pellucid.fields.neural.cuda_source import evaluation_source, header_options
 from pellucid.neural.network import FieldNetwork
 from pellucid.neural.samples import VolumeSamples
 
@@ -75,30 +75,6 @@ class CudaModel:
             self._stream.synchronize()
         return out
 
-    def points_per_second(self, points: Tensor) -> float:
-        """How fast the kernels evaluate points."""
-        out = torch.empty(len(points), device=self._device)
-        with torch.cuda.stream(self._stream):
-            launch = (
-                "values_at",
-                132 * 8,
-                128,
-                *self._model(),
-                points,
-                out,
-                np.int64(len(points)),
-                np.float32(0),
-                np.float32(1),
-            )
-            self._launch(*launch)
-            first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-            first.record(self._stream)
-            for _ in range(5):
-                self._launch(*launch)
-            last.record(self._stream)
-            last.synchronize()
-        return 5 * len(points) / (first.elapsed_time(last) * 1e-3)
-
     def _allocate(self) -> None:
         groups = self._network.grid_groups()
         shapes = [groups[group].features.shape[2:] for group, _, _ in self._halves]
@@ -139,8 +115,8 @@ class CudaModel:
 
         defines = [f"-DGRIDS={len(self._halves)}", f"-DINPUTS={self._inputs}", f"-DVOXEL={_VOXELS[self._voxels.dtype]}"]
         options = ("--std=c++17", "--use_fast_math", *defines, *(("-DAT_VOXELS",) if at_voxels else ()))
-        training = Path(__file__).with_name("training.cu").read_text()
-        self._module = cupy.RawModule(code=evaluation_source() + training, options=(*options, *header_options()))
+        source = "".join(Path(__file__).with_name(name).read_text() for name in ("evaluation.cu", "training.cu"))
+        self._module = cupy.RawModule(code=source, options=(*options, *_header_options()))
         rows = 4 * 32 * (self._inputs + 8 + 2 * (HIDDEN + 8)) * 2
         self._shared = self._weights.numel() * 2 + len(self._halves) * _GRID.itemsize + rows
         self._module.get_function("step").max_dynamic_shared_size_bytes = self._shared
@@ -205,6 +181,13 @@ class CudaModel:
         grid = blocks if isinstance(blocks, tuple) else (blocks,)
         with _cupy_stream(self._stream):
             self._module.get_function(name)(grid, (threads,), tuple(pointers), shared_mem=shared)
+
+
+def _header_options() -> tuple[str, ...]:
+    """Options that name the folders of the toolkit's headers, which the source includes."""
+    folders = [os.environ.get(name, "") for name in ("CUDA_PATH", "CUDA_HOME")]
+    found = [Path(folder) / "include" for folder in (*folders, "/usr/local/cuda") if folder]
+    return tuple(f"-I{folder}" for folder in found if folder.is_dir())
 
 
 def _cupy_stream(stream: torch.cuda.Stream) -> Any:

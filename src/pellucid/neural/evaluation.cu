@@ -1,4 +1,4 @@
-// Values of a field of feature grids: shared by evaluation, ray marching and training.
+// Values of a field of feature grids, as training sees them.
 //
 // Compile it with GRIDS (how many grids of two features) and INPUTS (2 * GRIDS, rounded up to 16) defined.
 //
@@ -109,18 +109,6 @@ __device__ __forceinline__ float decode(__half* rows, const __half* W1, const __
   for (int i = threadIdx.x; i < HIDDEN; i += blockDim.x) W3[i] = w3[i]; \
   for (int i = threadIdx.x; i < (int)(sizeof(Grid)/4)*GRIDS; i += blockDim.x) ((int*)G)[i] = ((const int*)grids)[i]; \
   __syncthreads();
-
-extern "C" __global__ void values_at(const uint4* packed, const Grid* grids, const __half* w1, const __half* w2, const __half* w3,
-    const float* points, float* out, long long count, float low, float scale) {
-  LOAD_MODEL
-  int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-  for (long long base = (blockIdx.x*(long long)WARPS + warp)*32; base < count; base += (long long)gridDim.x*WARPS*32) {
-    long long i = min(base + lane, count - 1);
-    __half2 f[GRIDS]; encode(packed, G, points[3*i], points[3*i + 1], points[3*i + 2], f);
-    float value = decode(buffers[warp], W1, W2, W3, f, lane);
-    if (base + lane < count) out[i] = low + scale*value;
-  }
-}
 
 // Values on a lattice: positions first + index * step along each axis; out has axes (z, y, x).
 extern "C" __global__ void values_on(const uint4* packed, const Grid* grids, const __half* w1, const __half* w2, const __half* w3,
