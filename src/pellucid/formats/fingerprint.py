@@ -20,6 +20,9 @@ from pellucid.formats.registry import open_reader, recognise
 _LISTED = ("tiff", "hipic")
 """Formats of which a folder may hold other files too: only those that the reader names belong to the volume."""
 
+_ALONE = ("neural",)
+"""Formats of a single file that names no other: they need not be opened, which takes a while."""
+
 
 @dataclass(frozen=True)
 class SourceFiles:
@@ -44,7 +47,7 @@ def source_files(location: Location) -> SourceFiles:
     if location.is_memory or location.is_remote:
         return SourceFiles()
     with recorded_paths() as paths:
-        is_open = _is_opened(location)
+        is_open = _format(location) in _ALONE or _is_opened(location)
         _follow_hdf5(location, is_open=is_open)
     real = location.local.resolve()
     is_whole_folder = real.is_dir() and not (is_open and _format(location) in _LISTED)

@@ -41,7 +41,8 @@ class Level:
 class Header:
     """What a file says of itself. levels[0] is the full resolution; dtype is in native byte order.
 
-    orientation: of the full resolution; None where the file does not state it.
+    orientation: of the full resolution; None where the file does not state it. is_computed: whether voxels are computed
+    when they are read, which takes far longer than reading them.
     """
 
     levels: tuple[Level, ...]
@@ -51,6 +52,7 @@ class Header:
     channels: int = 1
     codec: str = ""
     orientation: Orientation | None = None
+    is_computed: bool = False
 
 
 def check_selection(path: str, header: Header, *, level: int, t: int, c: int) -> None:

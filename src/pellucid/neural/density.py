@@ -1,7 +1,7 @@
 """Where adaptive grids ought to be: their density, the density that the errors ask for, and the loss between the two.
 
 Here: the formulas of AMGSRN (Wurster et al., "Adaptively Placed Multi-Grid Scene Representation Networks"), in PyTorch.
-Not here: applying them (training), the fused version (cuda_source).
+Not here: applying them (training), the fused version (cuda_training).
 """
 
 import math

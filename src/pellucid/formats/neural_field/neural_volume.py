@@ -69,7 +69,7 @@ class NeuralVolume:
             z, y, x = (min(CHUNK, n) for n in shape)
             steps = self.spacing[0] * factor, self.spacing[1] * factor, self.spacing[2] * factor
             levels.append(Level(shape, (z, y, x), steps))
-        return Header(tuple(levels), self.dtype, self.unit, orientation=self.orientation)
+        return Header(tuple(levels), self.dtype, self.unit, orientation=self.orientation, is_computed=True)
 
     def values(
         self, box: Box, level: int = 0, *, is_blended: bool = True, evaluate: FieldValues | None = None

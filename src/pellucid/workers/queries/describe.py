@@ -117,7 +117,8 @@ def measure(request: Measure, sources: Sources, known: tuple[float, float] | Non
     """
     volume = sources.volume(request.source)
     seen = subsampled(volume)
-    informative, (low, high) = informative_range(seen), known or volume.value_range
+    informative = informative_range(seen)
+    low, high = known or (seen if volume.header.is_computed else volume).value_range
     low, high = (low, high if high > low else low + 1) if low <= high else (0.0, 1.0)  # No voxel has a value.
     low, high = informative or (low, high)
     counts = count_values(seen.read(), BINS, (low, high)) * (prod(volume.shape) / prod(seen.shape))
