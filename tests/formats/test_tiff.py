@@ -1,5 +1,6 @@
 """TIFF, against tifffile."""
 
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -208,6 +209,28 @@ def test_damaged_piece_and_damaged_file(tmp_path: Path) -> None:
     location.local.write_bytes(b"II*\0\x08\0\0\0\xff\xff" + bytes(100))
     with pytest.raises(Corrupted, match="corrupted"):
         open_reader(location)
+
+
+@pytest.mark.parametrize("back_to", [0, 1])
+def test_pages_that_form_a_circle(back_to: int, tmp_path: Path) -> None:
+    location = save(tmp_path, numbers(SHAPE, "uint8"), photometric="minisblack", metadata=None, contiguous=False)
+    with tifffile.TiffFile(location.path) as tif:
+        offsets = [page.offset for page in tif.pages]
+    content = bytearray(location.local.read_bytes())
+    (count,) = struct.unpack_from("<H", content, offsets[-1])
+    struct.pack_into("<I", content, offsets[-1] + 2 + 12 * count, offsets[back_to])
+    location.local.write_bytes(content)
+    with pytest.raises(Corrupted, match="page directories form a circle"):
+        open_reader(location)
+
+
+def test_a_directory_with_more_entries_than_any_file_has(tmp_path: Path) -> None:
+    location = save(tmp_path, numbers(SHAPE, "uint8"), photometric="minisblack", bigtiff=True)
+    content = bytearray(location.local.read_bytes())
+    content[16:24] = b"\xff" * 7 + b"\x7f"
+    location.local.write_bytes(content)
+    with pytest.raises(Corrupted, match="a page directory is truncated"):
+        registry.open_reader(location)
 
 
 def test_what_is_no_volume_of_numbers(tmp_path: Path) -> None:

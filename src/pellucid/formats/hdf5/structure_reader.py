@@ -24,7 +24,7 @@ MAX_CHUNKS = 10_000
 """Of a dataset with more of them, they are counted when its first voxel is read."""
 _MAX_ATTRIBUTE_BYTES = 2**26
 _MAX_TEXTS, _MAX_TEXT_CHUNK = 1024, 2**24
-_READ_ONLY, _WHILE_WRITTEN, _SWMR_WRITER = 0, 0x40, 4
+_READ_ONLY, _WHILE_WRITTEN, _SWMR_WRITER = 0, 0x40, 5
 _DEFAULT, _ALL, _ASCENDING, _BY_NAME, _BY_CREATION, _BASIC = 0, 0, 0, 0, 1, 1
 _HARD_LINK, _GROUP, _DATASET, _CHUNKED, _VIRTUAL, _VARIABLE = 0, 2, 5, 2, 3, 9
 _MAX_AXES = 32
@@ -59,7 +59,7 @@ def _is_being_written(path: bytes) -> bool:
     """Whether its writer has it open (SWMR). Of other files, the library would read damaged parts again and again."""
     with open(path, "rb") as file:  # noqa: PTH123
         start = file.read(12)
-    return len(start) == 12 and start[8] >= 3 and start[11] & _SWMR_WRITER != 0
+    return len(start) == 12 and start[8] >= 3 and start[11] == _SWMR_WRITER
 
 
 class _StructureReader:

@@ -148,7 +148,10 @@ def _decoded(source: ByteSource, plane: Plane, index: int) -> Voxels | None:
 
 
 def check_chain(path: Path) -> None:
-    """Follow the pages' directories to the last: a file cut short would otherwise pass for a shorter stack."""
+    """Follow the pages' directories to the last: a file cut short would otherwise pass for a shorter stack.
+
+    Directories that form a circle would be read again and again.
+    """
     size = path.stat().st_size
     head = read_head(path, 16)
     order = ">" if head[:2] == b"MM" else "<"
@@ -158,13 +161,18 @@ def check_chain(path: Path) -> None:
     with open_bytes(path) as file:
         file.seek(8 if is_big else 4)
         position, seen = _unpacked(path, file.read(next_bytes), order + next_code), set()
-        while position and position not in seen:
+        while position:
+            if position in seen:
+                raise Corrupted(str(path), "its page directories form a circle")
             seen.add(position)
             if position + count_bytes > size:
                 raise Truncated(str(path), position + count_bytes, size)
             file.seek(position)
             count = _unpacked(path, file.read(count_bytes), order + count_code)
-            file.seek(position + count_bytes + count * entry_bytes)
+            end = position + count_bytes + count * entry_bytes
+            if end + next_bytes > size:  # A count of any size: no file has a position beyond 2 ** 63.
+                raise Corrupted(str(path), "a page directory is truncated")
+            file.seek(end)
             position = _unpacked(path, file.read(next_bytes), order + next_code)
 
 
