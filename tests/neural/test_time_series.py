@@ -58,6 +58,14 @@ def test_every_step_is_in_one_file(compressed: tuple[Path, Report]) -> None:
         pl.open(path)
 
 
+def test_what_is_drawn_is_the_field_of_the_step(compressed: tuple[Path, Report]) -> None:
+    with open_series(compressed[0]) as series:
+        for volume in series:
+            assert volume.neural is not None
+            np.testing.assert_allclose(volume.neural.values(volume.box), volume.read(), atol=1e-5)
+            assert volume.at_level(0).neural is volume.neural
+
+
 def test_steps_are_differences_where_that_is_smaller(compressed: tuple[Path, Report]) -> None:
     file = FileSections(compressed[0])
     assert StoredSeries(file).header.differences == ((True,),) * (TIMES - 1)

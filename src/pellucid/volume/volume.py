@@ -133,8 +133,8 @@ class Volume:
     @property
     def neural(self) -> "NeuralVolume | None":
         """The neural fields that the voxels are decoded from; None where they are more than those."""
-        found: NeuralVolume | None = getattr(self._opened.reader, "neural", None)
-        return None if self._level else found
+        neural_at: Callable[[int], NeuralVolume | None] | None = getattr(self._opened.reader, "neural_at", None)
+        return neural_at(self._frame["t"]) if neural_at and not self._level else None
 
     def at_level(self, level: int) -> "Volume":
         """The same volume at another resolution."""

@@ -72,10 +72,9 @@ class NeuralReader:
         voxels: Voxels = to_voxel_type(values, self.header.dtype)
         return voxels
 
-    @property
-    def neural(self) -> NeuralVolume | None:
-        """The fields, where they are all that voxels are made from: no residual is added to them."""
-        return None if self.residual else self.volume
+    def neural_at(self, t: int) -> NeuralVolume | None:
+        """The fields of a step, where they are all that voxels are made from: no residual is added to them."""
+        return None if self.residual else self.volume_at(t)
 
     @property
     def file_bytes(self) -> int:
