@@ -1,7 +1,7 @@
 """A web server that stays reachable when many idle connections are open.
 
 Here: HttpServer, which accepts connections; ConnectionMiddleware, which records whose they are.
-Not here: which of them may stay (transport.connections), the routes (app).
+Not here: which of them may stay (transport.connections), how their input is handled (input_pacing), the routes (app).
 
 uvicorn accepts any number of connections, and lets one that sends nothing stay for ever.
 """
@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from pellucid.errors import TooManyRequests
 from pellucid.instance.access.capabilities import allows
 from pellucid.instance.access.route_rules import refuse
+from pellucid.instance.input_pacing import PacedProtocol
 from pellucid.transport.async_acceptor import AsyncAcceptor
 from pellucid.transport.connections import WAITING_TIMEOUT_S, ConnectionRegistry
 
@@ -54,19 +55,23 @@ class HttpServer(uvicorn.Server):
             connection = _LocalSocket(connection)
             address = connection.getpeername()
 
+        config = self.config
+        protocol = PacedProtocol(
+            config.http_protocol_class(  # type: ignore[call-arg]
+                config=config, server_state=self.server_state, app_state=self.lifespan.state
+            )
+        )
+
         def close() -> None:
+            protocol.abandon()
             with suppress(OSError):  # It went away by itself.
                 connection.shutdown(socket.SHUT_RDWR)
 
         self._connections.add(address[:2], close, lambda: connection.fileno() < 0)
-        tls, config = self.config.ssl, self.config
-        protocol = lambda: config.http_protocol_class(  # type: ignore[call-arg]  # noqa: E731
-            config=config, server_state=self.server_state, app_state=self.lifespan.state
-        )
-        handshake_s = WAITING_TIMEOUT_S if tls else None
+        handshake_s = WAITING_TIMEOUT_S if config.ssl else None
         with suppress(OSError):  # It went away, or its TLS failed.
             await asyncio.get_running_loop().connect_accepted_socket(
-                protocol, connection, ssl=tls, ssl_handshake_timeout=handshake_s
+                lambda: protocol, connection, ssl=config.ssl, ssl_handshake_timeout=handshake_s
             )
 
     async def _close_expired(self) -> None:
