@@ -7,17 +7,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pellucid.box import Box
 from pellucid.device import Device
 from pellucid.fields.bricks.pool import BRICK_VOXELS
 from pellucid.fields.kinds import FieldRoom, make_field
 from pellucid.fields.neural.device_model import DeviceModel
 from pellucid.fields.neural.neural_bricks import NeuralBrickField
+from pellucid.formats.location import Location
 from pellucid.formats.neural_field.field import NeuralField
+from pellucid.formats.neural_field.neural_volume import NeuralVolume
+from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import framing
 from pellucid.rendering.frame import Frame
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import ClipPlane, Isosurface, Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
+from pellucid.volume.closable_reader import ClosableReader
 from pellucid.volume.volume import Volume, open_volume
 from tests.formats.neural_field.sample_fields import decoder, grid, whole_volume, write_volume
 
@@ -89,6 +94,7 @@ def test_through_bricks_it_looks_like_the_decoded_volume(
     expected = renderer.render(scene_of(decoded, decoded, **changes), WIDTH, HEIGHT)
     frame = renderer.render(scene_of(volume, decoded, **changes), WIDTH, HEIGHT)
     assert frame.statistics.is_exact
+    assert not frame.statistics.is_along_rays
     assert expected.rgba[..., 3].max() > 50
     assert psnr(frame, expected) > ALIKE_DB
     renderer.close()
@@ -117,6 +123,7 @@ def test_along_the_rays_it_looks_like_the_decoded_volume(
         for one in (decoded, volume)
     )
     assert frame.statistics.is_exact
+    assert frame.statistics.is_along_rays
     assert psnr(frame, expected) > ALIKE_DB
     is_seen = np.isfinite(expected.depth) & np.isfinite(frame.depth)
     assert is_seen.sum() > 100
@@ -148,3 +155,34 @@ def test_a_field_that_fits_is_not_evaluated_along_the_rays(device: Device, volum
     assert isinstance(drawn, NeuralBrickField)
     assert not drawn.is_drawn_directly
     drawn.close()
+
+
+class TwoSteps:
+    """A Reader of a series of two neural fields."""
+
+    def __init__(self, volumes: list[NeuralVolume]) -> None:
+        self._volumes = volumes
+        self.header = replace(volumes[0].header, times=len(volumes))
+
+    def read(self, box: Box, out: Voxels, *, level: int = 0, t: int = 0, c: int = 0) -> None:
+        out[...] = self._volumes[t].values(box, level)
+
+    def neural_at(self, t: int) -> NeuralVolume:
+        return self._volumes[t]
+
+    def close(self) -> None: ...
+
+
+def test_every_step_of_a_series_is_drawn_from_its_own_field(device: Device) -> None:
+    first, second = field(), replace(field(), value_range=(0.0, -30.0))
+    reader = ClosableReader(TwoSteps([whole_volume(one, SHAPE) for one in (first, second)]))
+    for t in (0, 1):
+        volume = Volume(reader, Location(f"memory:step-{t}"), t=t)
+        decoded = Volume.from_array(volume.read())
+        renderer = Renderer(device)
+        renderer.add(volume)
+        renderer.add(decoded)
+        expected, frame = (renderer.render(scene_of(one, decoded), WIDTH, HEIGHT) for one in (decoded, volume))
+        assert expected.rgba[..., 3].max() > 50
+        assert psnr(frame, expected) > ALIKE_DB
+        renderer.close()

@@ -498,7 +498,7 @@ export interface SlicePlane {
  * name: to show. is_memory: an array that was handed over, which a saved state cannot bring back. times, channels: how
  * many the file has; scene.time chooses the time step, the source (`file:c=1`) the channel. histogram: None while
  * the voxels are still being counted. planes: how slices across z, y and x are shown. orientation: where its axes run
- * and where it lies, in words; empty where the file does not state it. */
+ * and where it lies, in words; empty where the file does not state it. compression: what was lost for it, in words. */
 export interface LayerDescription {
   readonly name: string;
   readonly shape: readonly [number, number, number];
@@ -513,6 +513,7 @@ export interface LayerDescription {
   readonly histogram: HistogramData | null;
   readonly planes: readonly [SlicePlane, SlicePlane, SlicePlane];
   readonly orientation: string;
+  readonly compression: string;
 }
 
 /** Points of the scene, in the order of `scene.points`, with the histogram of their values. */
@@ -697,7 +698,8 @@ export interface StageTimes {
  * width, height: of the encoded image, to be stretched over full_width × full_height. is_exact: the renderer's own
  * image, full size and lossless. codec: for h264, what WebCodecs wants; Annex B. is_key: a decoder can begin here.
  * full_resolution: the fraction of what is visible that is drawn from the finest level. input_sent_at_ms: of the Look
- * that it answers, else 0. sent_at_ms: on the instance's clock. */
+ * that it answers, else 0. sent_at_ms: on the instance's clock. is_along_rays: a neural field was evaluated where rays
+ * sample it, instead of being decoded to bricks. */
 export interface FrameHeader {
   readonly number: number;
   readonly view: View;
@@ -715,6 +717,7 @@ export interface FrameHeader {
   readonly sent_at_ms: number;
   readonly codec: string;
   readonly is_key: boolean;
+  readonly is_along_rays: boolean;
   readonly type: "frame";
 }
 

@@ -42,7 +42,7 @@ class Header:
     """What a file says of itself. levels[0] is the full resolution; dtype is in native byte order.
 
     orientation: of the full resolution; None where the file does not state it. is_computed: whether voxels are computed
-    when they are read, which takes far longer than reading them.
+    when they are read, which takes far longer than reading them. compression: what was lost for it, in words.
     """
 
     levels: tuple[Level, ...]
@@ -53,6 +53,7 @@ class Header:
     codec: str = ""
     orientation: Orientation | None = None
     is_computed: bool = False
+    compression: str = ""
 
 
 def check_selection(path: str, header: Header, *, level: int, t: int, c: int) -> None:

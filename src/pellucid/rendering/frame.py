@@ -23,7 +23,8 @@ class FrameStatistics:
     times_s: seconds by stage: load (volumes and scenery to the device), prepare, draw, read (what was seen too coarsely
     and drawn again), finish. full_resolution: the fraction of what is visible that is drawn from level 0.
     visible_bricks: for each volume of the scene, what of it is seen, in order of importance. scale: rows drawn for each
-    row of the image, below 1 where it was enlarged. images: how many were put together to smooth it.
+    row of the image, below 1 where it was enlarged. images: how many were put together to smooth it. is_along_rays:
+    whether a neural field was evaluated where rays sample it, instead of being decoded to bricks.
     """
 
     device: str
@@ -32,6 +33,7 @@ class FrameStatistics:
     visible_bricks: tuple[VisibleBricks, ...] = ()
     scale: float = 1.0
     images: int = 1
+    is_along_rays: bool = False
 
     @property
     def is_exact(self) -> bool:

@@ -6,6 +6,7 @@ Not here: the mathematics (reference, kernels), one device (device_renderer), wh
 
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pellucid.device import Device, LaunchRange, choose, devices, never_cancelled
@@ -113,13 +114,17 @@ class Renderer:
                 field.prepare_frame()
             drawing = self._begin(scene, fields, canvas, timeout.is_cancelled)
             watch.lap("prepare")
+            drawn_at = time.perf_counter()
             drawing.draw(LaunchRange(canvas.size, 0, timeout.is_cancelled))
             _go_on(timeout)
             watch.lap("draw")
             seen = tuple(merged([field.visible() for field in devices]) for devices in zip(*fields, strict=True))
-            yield DeviceFrame(drawing.device, drawing.color, drawing.depth, seen, dict(watch.times_s))
+            pixels = drawing.device, drawing.color, drawing.depth
+            yield DeviceFrame(*pixels, seen, dict(watch.times_s), drawing.is_along_rays)
+            # Loading gets as long as drawing took, or most of the time would go into images that show little more.
+            round_s = max(timeout.round_s, time.perf_counter() - drawn_at)
             watch.skip()
-            is_better, is_complete = _improve(each, timeout)
+            is_better, is_complete = _improve(each, replace(timeout, round_s=round_s))
             watch.lap("read")
             rounds += is_complete
             has_room = all(field.has_room for field in each)

@@ -23,6 +23,7 @@ const HEADER: FrameHeader = {
   sent_at_ms: 0,
   codec: "",
   is_key: true,
+  is_along_rays: false,
 };
 
 it("paints and names an image that came before its canvas", async () => {

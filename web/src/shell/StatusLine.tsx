@@ -36,11 +36,14 @@ function ImageState(): ReactNode {
   const image = useSelect(imageState);
   const full = useSelect((state) => state.shown?.header.full_resolution ?? 1);
   const device = useSelect((state) => state.welcome?.device ?? "");
+  const isNeural = useSelect((state) => (state.layers?.layers[0]?.compression ?? "") !== "");
+  const isAlongRays = useSelect((state) => state.shown?.header.is_along_rays ?? false);
   if (image === "") return null;
   return (
     <span className="hint">
       {/* Rounded down: what is almost whole must not be called whole. */}
       {full < 1 ? `${Math.floor(full * 100)} % of the data at full resolution · ` : ""}
+      {isNeural ? (isAlongRays ? "evaluated along rays · " : "decoded to bricks · ") : ""}
       {image} · {device}
     </span>
   );

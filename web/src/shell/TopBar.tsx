@@ -21,6 +21,12 @@ export function TopBar(): ReactNode {
         {layer ? (
           <p className="hint number">
             {volumeFacts(layer)} <span className="dot" /> {spacingFacts(layer)}
+            {layer.compression && (
+              <>
+                {" "}
+                <span className="dot" /> {layer.compression}
+              </>
+            )}
             {layer.orientation && (
               <span title={layer.orientation}>
                 {" "}

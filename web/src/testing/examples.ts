@@ -58,6 +58,7 @@ export const LAYER: LayerDescription = {
     { across: "x", down: "z", right: "y" },
   ],
   orientation: "",
+  compression: "",
 };
 
 export const STATE: SceneState = {

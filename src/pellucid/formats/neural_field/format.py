@@ -7,7 +7,7 @@ Not here: evaluation (neural_volume, lattice_evaluation), making fields.
 import threading
 from collections import OrderedDict
 from dataclasses import replace
-from math import prod
+from math import isfinite, prod
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,7 @@ class NeuralReader:
             raise
         stored, times = self._series.header.residual, self._series.header.times
         self.residual = Residual(self._file, stored, self.volume.shape, times) if stored else None
-        self.header = replace(self.volume.header, times=times)
+        self.header = replace(self.volume.header, times=times, compression=self._compression(times))
         self._levels = len(self.header.levels)
         self._steps: OrderedDict[int, NeuralVolume] = OrderedDict()
         self._lock = threading.Lock()
@@ -75,6 +75,14 @@ class NeuralReader:
     def neural_at(self, t: int) -> NeuralVolume | None:
         """The fields of a step, where they are all that voxels are made from: no residual is added to them."""
         return None if self.residual else self.volume_at(t)
+
+    def _compression(self, times: int) -> str:
+        """Such as "neural field, 131 kB, 128 : 1, 41.2 dB"."""
+        bound = f", every voxel within {self.residual.stored.bound:g}" if self.residual else ""
+        psnr = self.volume.quality.get("psnr")
+        quality = f", {psnr:.1f} dB" if psnr is not None and isfinite(psnr) else ""
+        ratio = prod(self.volume.shape) * self.volume.dtype.itemsize * times / self.file_bytes
+        return f"neural field, {self.file_bytes / 1000:,.0f} kB, {ratio:,.0f} : 1{quality}{bound}"
 
     @property
     def file_bytes(self) -> int:

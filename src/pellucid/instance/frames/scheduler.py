@@ -168,7 +168,7 @@ class FrameScheduler:
         header = FrameHeader(
             0, VIEWS[drawn.view], begun.revision, begun.scenes[drawn.view].camera, drawn.width, drawn.height,
             *begun.size, "png", drawn.is_exact, drawn.full_resolution, StageTimes(input_ms, drawn.render_ms, 0.0),
-            begun.request.sent_at_ms, 0.0,
+            begun.request.sent_at_ms, 0.0, is_along_rays=drawn.is_along_rays,
         )  # fmt: skip
         shot = RenderedFrame(header, image.pixels, image.release, self._level().jpeg, drawn_at)
         task = asyncio.get_running_loop().create_task(self._delivery.encode_and_send(shot))

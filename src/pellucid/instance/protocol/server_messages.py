@@ -220,7 +220,8 @@ class FrameHeader:
     width, height: of the encoded image, to be stretched over full_width × full_height. is_exact: the renderer's own
     image, full size and lossless. codec: for h264, what WebCodecs wants; Annex B. is_key: a decoder can begin here.
     full_resolution: the fraction of what is visible that is drawn from the finest level. input_sent_at_ms: of the Look
-    that it answers, else 0. sent_at_ms: on the instance's clock.
+    that it answers, else 0. sent_at_ms: on the instance's clock. is_along_rays: a neural field was evaluated where rays
+    sample it, instead of being decoded to bricks.
     """
 
     number: int
@@ -239,6 +240,7 @@ class FrameHeader:
     sent_at_ms: float
     codec: str = ""
     is_key: bool = True
+    is_along_rays: bool = False
     type: Literal["frame"] = "frame"
 
 

@@ -85,7 +85,7 @@ class LayerDescription:
     name: to show. is_memory: an array that was handed over, which a saved state cannot bring back. times, channels: how
     many the file has; scene.time chooses the time step, the source (``file:c=1``) the channel. histogram: None while
     the voxels are still being counted. planes: how slices across z, y and x are shown. orientation: where its axes run
-    and where it lies, in words; empty where the file does not state it.
+    and where it lies, in words; empty where the file does not state it. compression: what was lost for it, in words.
     """
 
     name: str
@@ -101,6 +101,7 @@ class LayerDescription:
     histogram: HistogramData | None
     planes: Planes = ASSUMED_PLANES
     orientation: str = ""
+    compression: str = ""
 
 
 @dataclass(frozen=True)

@@ -99,6 +99,7 @@ class Catalogue:
         return LayerDescription(
             self.name(source), facts.shape, facts.spacing, facts.unit, facts.dtype, facts.levels, location.is_memory,
             facts.times, facts.channels, channel, _histogram(facts), facts.planes, facts.orientation,
+            facts.compression,
         )  # fmt: skip
 
     def _points(self, source: str) -> PointsDescription:

@@ -80,6 +80,13 @@ class DrawPass:
     color: Any
     depth: Any
 
+    @property
+    def is_along_rays(self) -> bool:
+        """Whether a neural field is evaluated where rays sample it."""
+        from pellucid.rendering.kernels import composite_neural
+
+        return self.kernel is composite_neural.composite_neural
+
     def draw(self, rows: LaunchRange) -> None:
         """Some rows; on the CPU they are there on return, on CUDA they are queued."""
         self.scenery.draw(self.scene, self.slices, self.backdrop, rows)
@@ -88,13 +95,15 @@ class DrawPass:
 
 @dataclass(frozen=True)
 class DeviceFrame:
-    """An image on a device that is all there. seen: what it saw of each volume, and then of what slices cut."""
+    """An image on a device that is all there. seen: what it saw of each volume, and then of what slices cut.
+    is_along_rays: as in FrameStatistics."""
 
     device: Device
     color: Any
     depth: Any
     seen: tuple[VisibleBricks, ...]
     times_s: dict[str, float]
+    is_along_rays: bool = False
 
 
 @dataclass

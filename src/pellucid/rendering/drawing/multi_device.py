@@ -36,6 +36,7 @@ class MultiDevicePass:
         self.device: Device = drawings[-1].device
         self.color: Any = drawings[-1].color
         self.depth: Any = drawings[-1].depth
+        self.is_along_rays = drawings[-1].is_along_rays
 
     def draw(self, rows: LaunchRange) -> None:
         """Some rows; on the CPU they are there on return, on CUDA they are queued."""

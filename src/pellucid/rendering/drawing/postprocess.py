@@ -36,6 +36,7 @@ def to_frame(scene: Scene, drawn: DeviceFrame, size: Size, total: "FrameSum | No
         drawn.seen[: len(scene.volumes)],
         scale=drawn.color.shape[0] / size[0],
         images=total.images if total else 1,
+        is_along_rays=drawn.is_along_rays,
     )
     return Frame(rgba, depth, statistics, scene.sources)
 

@@ -39,7 +39,8 @@ class FrameDrawn:
     """An image, RGBA, in a slot of shared memory, whose descriptor comes along when it is a new one.
 
     number: of the Draw, and view: which of its images; or request: of a Snapshot (number is -1). nbytes: of the slot.
-    What follows is_exact is known once it is in the slot.
+    What follows is_exact is known once it is in the slot. is_along_rays: a neural field was evaluated where rays sample
+    it, instead of being decoded to bricks.
     """
 
     number: int
@@ -52,6 +53,7 @@ class FrameDrawn:
     height: int = 0
     full_resolution: float = 0.0
     render_ms: float = 0.0
+    is_along_rays: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class Compiled:
 class VolumeFacts:
     """What a volume is. low, high: of its values, without a few far outside. counts: voxels in equal bins from low to
     high. is_estimated: from some of the voxels, so that a few may lie outside. planes: how its slices are shown;
-    orientation: in words, empty where none is stated."""
+    orientation: in words, empty where none is stated. compression: what was lost for it, in words, if anything."""
 
     shape: Voxel
     spacing: Spacing
@@ -99,6 +101,7 @@ class VolumeFacts:
     is_estimated: bool = False
     planes: Planes = ASSUMED_PLANES
     orientation: str = ""
+    compression: str = ""
 
 
 @dataclass(frozen=True)

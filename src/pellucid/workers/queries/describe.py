@@ -106,7 +106,7 @@ def facts_of(volume: Volume) -> VolumeFacts:
     return VolumeFacts(
         volume.shape, volume.spacing, volume.unit, volume.dtype.name, len(volume.levels), header.times, header.channels,
         low, high, tuple(round(count / share) for count in histogram.counts.tolist()), seen is not volume,
-        planes_of(volume), describe_orientation(volume.orientation),
+        planes_of(volume), describe_orientation(volume.orientation), header.compression,
     )  # fmt: skip
 
 

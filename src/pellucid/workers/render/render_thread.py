@@ -185,6 +185,7 @@ class RenderThread:
         drawn = replace(
             drawn, slot=slot, nbytes=nbytes, width=width, height=height, render_ms=render_ms,
             full_resolution=frame.statistics.full_resolution,
+            is_along_rays=frame.statistics.is_along_rays,
         )  # fmt: skip
         self._speaking.send_reply(drawn, descriptor)
 
