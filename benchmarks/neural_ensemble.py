@@ -2,7 +2,7 @@
 
     python -m benchmarks.neural_ensemble [--quick] [--json FILE]
 
-2 x 2 x 2 bricks with 0 and 16 ghost cells beside one model of as many bytes, trained with as many steps as one brick,
+2 x 2 x 2 bricks with 0, 4 and 16 ghost cells beside one model of as many bytes, trained with as many steps as a brick,
 and with as many as all bricks together. PSNR over all voxels, and how much the gradient changes across the faces of
 bricks relative to the voxels around (1: no seam), blended and with hard switching. ensemble_error.png in
 benchmarks/results shows the errors of the middle slice with 0 and with 16 ghost cells beside each other.
@@ -44,7 +44,7 @@ class Size:
         return f"{self.size // 1000} kB, {self.steps} steps of {self.batch} points for each of 8 bricks"
 
 
-FULL = Size(scan=True, side=64, size=200_000, steps=700, batch=1024, ghosts=(0, 16))
+FULL = Size(scan=True, side=64, size=200_000, steps=700, batch=1024, ghosts=(0, 4, 16))
 QUICK = Size(scan=False, side=32, size=66_000, steps=30, batch=512, ghosts=(0, 4))
 
 
