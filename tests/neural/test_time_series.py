@@ -93,6 +93,16 @@ def test_differences_have_the_bits_of_whole_steps(
     differences.close()
 
 
+def test_steps_are_read_in_any_order(compressed: tuple[Path, Report]) -> None:
+    file = FileSections(compressed[0])
+    series = StoredSeries(file)
+    for t in (2, 1, 2, 2, 0, 1):
+        found, expected = (one.volume(t).fields[0].field.grids for one in (series, StoredSeries(file)))
+        pairs = zip(found, expected, strict=True)
+        assert all(np.array_equal(one.features, other.features) for one, other in pairs)
+    file.close()
+
+
 def test_a_bound_holds_at_every_step(compressed: tuple[Path, Report], tmp_path: Path) -> None:
     source = compressed[0].with_name("a.npy")
     options = replace(OPTIONS, steps=8, max_error=0.02, bricks=(1, 1, 2), size=12_000)

@@ -166,7 +166,7 @@ def coded_step(
 
 
 class StoredSeries:
-    """The volumes of a file: one, or one for every step of a series."""
+    """The volumes of a file: one, or one for every step of a series. For one thread at a time."""
 
     def __init__(self, file: FileSections) -> None:
         self._file, document = file, dict(file.header)
@@ -179,6 +179,8 @@ class StoredSeries:
             self._orientation = from_attributes(orientation) if isinstance(orientation, dict) else None
         _check(path, self.header)
         self._quality = _numbers(quality)
+        self._decoded: dict[int, tuple[int, list[Floats]]] = {}
+        """By field: the step that was decoded last, from which the next one follows quickly."""
 
     def volume(self, t: int = 0) -> NeuralVolume:
         """The volume of a step."""
@@ -198,11 +200,14 @@ class StoredSeries:
             first -= 1
             if t - first > MAX_CHAIN:
                 raise ValueError("too many steps are differences")
-        stored = self.header.fields[number]
-        arrays: list[Floats] = []
-        for step in range(first, t + 1):
+        stored, (last, arrays) = self.header.fields[number], self._decoded.get(number, (-1, []))
+        if not first <= last < t:
+            last, arrays = first - 1, []
+        for step in range(last + 1, t + 1):
             data = self._file.read(f"{step_prefix(step)}field{number}")
             arrays = _arrays(data, stored, arrays)
+        if self.header.differences:
+            self._decoded[number] = t, arrays
         return _decoded(data, stored, arrays)
 
 
