@@ -123,6 +123,14 @@ def test_a_quality_is_reached(tmp_path: Path) -> None:
         compress(source, tmp_path / "b.plf", CompressionOptions(psnr=150, steps=2, batch=64, size=16_000))
 
 
+def test_parameters_that_are_not_rounded(tmp_path: Path) -> None:
+    """As published: a number of parameters instead of a size."""
+    options = CompressionOptions(parameters=4096, is_rounded=False, model="amgsrn", steps=3, batch=64, device="cpu")
+    report = compress(write(tmp_path / "a.npy", smooth()), tmp_path / "a.plf", options)
+    assert 4096 <= report.parameters < 16_000
+    assert report.training.steps == 3
+
+
 @pytest.mark.parametrize("value", [0.0, 7.0])
 def test_a_constant_volume(value: float, tmp_path: Path) -> None:
     source = write(tmp_path / "a.npy", np.full((6, 7, 8), value, np.float32))
