@@ -7,8 +7,7 @@ import pytest
 
 from pellucid.device import choose
 from pellucid.errors import NotFound
-from pellucid.fields.labels import label_field_name
-from pellucid.fields.store import FieldStore
+from pellucid.fields.store import FieldKey, FieldStore
 from pellucid.volume.volume import Volume
 
 STEP_BYTES = 32 * 32 * 32
@@ -22,7 +21,7 @@ def series(tmp_path: Path) -> str:
 
 def held(store: FieldStore, series: str) -> list[int]:
     """The steps that are on the device, least recently used first."""
-    return [int(name.removeprefix(f"{series}:t=")) for name in store._fields]
+    return [int(key.source.removeprefix(f"{series}:t=")) for key in store._fields]
 
 
 def test_a_time_has_a_name(series: str, tmp_path: Path) -> None:
@@ -37,7 +36,7 @@ def test_a_time_has_a_name(series: str, tmp_path: Path) -> None:
 
 def test_what_comes_next_is_there_when_it_is_wanted(series: str) -> None:
     store = FieldStore(choose("cpu"))
-    names = [store.name_at(series, time) for time in range(4)]
+    names = [FieldKey(store.name_at(series, time)) for time in range(4)]
     store.get(names[:1])
     store.read_ahead([names[1], names[0]])
     ahead = store._ahead._coming[names[1]].field
@@ -48,7 +47,7 @@ def test_what_comes_next_is_there_when_it_is_wanted(series: str) -> None:
 
 def test_what_cannot_be_read_ahead_fails_when_it_is_wanted(tmp_path: Path) -> None:
     store = FieldStore(choose("cpu"))
-    store._ahead.start("broken", 10, lambda: store.get([str(tmp_path / "absent.npy")])[0])
+    store._ahead.start("broken", 10, lambda: store.get([FieldKey(str(tmp_path / "absent.npy"))])[0])
     assert store._ahead.nbytes == 10
     assert store._ahead.take_ready(wait=True) == {}
     assert store._ahead.nbytes == 0
@@ -56,7 +55,7 @@ def test_what_cannot_be_read_ahead_fails_when_it_is_wanted(tmp_path: Path) -> No
 
 def test_nothing_is_read_ahead_where_there_is_no_room(series: str) -> None:
     store = FieldStore(choose("cpu"), int(2.5 * STEP_BYTES))
-    names = [store.name_at(series, time) for time in range(4)]
+    names = [FieldKey(store.name_at(series, time)) for time in range(4)]
     store.get(names[:1])
     store.read_ahead(names[1:])
     assert names[1] in store._ahead
@@ -65,7 +64,7 @@ def test_nothing_is_read_ahead_where_there_is_no_room(series: str) -> None:
 
 def test_the_least_recently_used_goes_first(series: str) -> None:
     store = FieldStore(choose("cpu"), int(3.5 * STEP_BYTES))
-    names = [store.name_at(series, time) for time in range(4)]
+    names = [FieldKey(store.name_at(series, time)) for time in range(4)]
     for step in (0, 1, 2, 0, 3):
         store.get([names[step]])
     assert held(store, series) == [2, 0, 3]
@@ -73,9 +72,9 @@ def test_the_least_recently_used_goes_first(series: str) -> None:
 
 def test_values_and_labels_of_one_volume_are_two_fields(series: str) -> None:
     store = FieldStore(choose("cpu"))
-    values, labels = store.get([f"{series}:t=1", label_field_name(f"{series}:t=1")])
+    values, labels = store.get([FieldKey(f"{series}:t=1"), FieldKey(f"{series}:t=1", is_labels=True)])
     assert values.labels is None
     assert labels.labels is not None
     assert labels.labels.labels.tolist() == list(range(256))
-    store.release(f"{series}:t=1")
+    store.release(FieldKey(f"{series}:t=1"))
     assert labels.labels.read().shape == (32, 32, 32)

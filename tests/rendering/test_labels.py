@@ -9,7 +9,7 @@ from pellucid.box import Box
 from pellucid.device import Device
 from pellucid.errors import InvalidInput
 from pellucid.fields.bricks.brick_field import BrickField
-from pellucid.fields.labels import LabelVolume, label_field_name
+from pellucid.fields.labels import LabelVolume
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, framing
 from pellucid.rendering.frame import Frame, to_rgba8
@@ -164,7 +164,7 @@ def test_labels_in_bricks(device: Device) -> None:
     scene = Scene((VolumeLayer(source, labels=Labels(0.8)),), camera)
     whole = Renderer(device).render(scene, SIZE, SIZE)
     renderer = Renderer(device)
-    renderer.add_field(label_field_name(source), BrickField(LabelVolume(volume), device, 4 * volume.nbytes))
+    renderer.add_field(source, BrickField(LabelVolume(volume), device, 4 * volume.nbytes))
     bricks = renderer.render(scene, SIZE, SIZE)
     assert bricks.statistics.full_resolution == 1
     assert np.abs(whole.rgba.astype(int) - bricks.rgba).max() <= (1 if device.is_cuda else 0)

@@ -18,13 +18,7 @@ from pellucid.formats.protocol import Header, Level, Voxels
 from pellucid.volume.closable_reader import ClosableReader
 from pellucid.volume.volume import Volume
 
-PREFIX = "labels of "
 MAX_LABELS = 2**16
-
-
-def label_field_name(source: str) -> str:
-    """The name of a volume's field of labels, as a FieldStore knows it: its values may be drawn beside it."""
-    return PREFIX + source
 
 
 class LabelReader:

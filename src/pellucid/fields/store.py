@@ -6,12 +6,13 @@ Not here: what a volume becomes on a device (kinds).
 
 from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 from pellucid.device import Device
 from pellucid.fields.dense import DenseField, dense_bytes
 from pellucid.fields.device_field import DeviceField
 from pellucid.fields.kinds import FieldRoom, make_field
-from pellucid.fields.labels import PREFIX, LabelVolume, label_field_name
+from pellucid.fields.labels import LabelVolume
 from pellucid.fields.prefetch import FieldPrefetcher
 from pellucid.settings import current
 from pellucid.volume.open_files import OpenFiles
@@ -20,6 +21,13 @@ from pellucid.volume.volume import Volume
 
 SHARE_OF_CARD = 0.8
 """Of the free memory of a CUDA device: images and scratch need some, and so do others."""
+
+
+class FieldKey(NamedTuple):
+    """One field of a volume: of its values, or of its labels, which may both be drawn."""
+
+    source: str
+    is_labels: bool = False
 
 
 class FieldStore:
@@ -40,14 +48,14 @@ class FieldStore:
         self._budget_bytes = budget_bytes
         self._files = files or OpenFiles()
         self._volumes: dict[str, Volume] = {}
-        self._opened: dict[str, Volume] = {}
-        self._fields: dict[str, DeviceField] = {}
+        self._opened: dict[FieldKey, Volume] = {}
+        self._fields: dict[FieldKey, DeviceField] = {}
         self._ahead = FieldPrefetcher()
         self._steps: dict[str, int] = {}
 
     def name_at(self, source: str, time: float) -> str:
         """The name of what a source is at a time: of a series the nearest step, of anything else the source itself."""
-        if source in self._volumes or source in self._fields or label_field_name(source) in self._fields:
+        if source in self._volumes or any(key in self._fields for key in _keys(source)):
             return source
         if source not in self._steps:
             self._steps[source] = time_steps(source, self._files.open_series)
@@ -55,79 +63,79 @@ class FieldStore:
 
     def add(self, volume: Volume) -> None:
         """Take this volume where its name is asked for: one that has no file, or that announces changes."""
-        self.release(str(volume.location))
-        self.release(label_field_name(str(volume.location)))
+        for key in _keys(str(volume.location)):
+            self.release(key)
         self._volumes[str(volume.location)] = volume
 
     def put(self, source: str, field: DeviceField) -> None:
         """Take this field where the name is asked for."""
-        self.release(source)
-        self._fields[source] = field
+        key = FieldKey(source, is_labels=field.labels is not None)
+        self.release(key)
+        self._fields[key] = field
 
-    def get(self, sources: Sequence[str]) -> list[DeviceField]:
-        """The fields of these volumes; where memory is short, others are let go, the least recently used first."""
+    def get(self, keys: Sequence[FieldKey]) -> list[DeviceField]:
+        """These fields; where memory is short, others are let go, the least recently used first."""
         self._fields |= self._ahead.take_ready()
-        self._fields |= {source: self._ahead.take(source) for source in sources if source in self._ahead}
-        missing = [source for source in dict.fromkeys(sources) if source not in self._fields]
-        for number, source in enumerate(missing):
-            volume = self._open(source)
-            self._make_room(dense_bytes(volume), sources)
-            self._fields[source] = self._make(volume, self._left() // (len(missing) - number))
-        for source in dict.fromkeys(sources):
-            self._fields[source] = self._fields.pop(source)  # to the end: it was just used
-        return [self._fields[source] for source in sources]
+        self._fields |= {key: self._ahead.take(key) for key in keys if key in self._ahead}
+        missing = [key for key in dict.fromkeys(keys) if key not in self._fields]
+        for number, key in enumerate(missing):
+            volume = self._open(key)
+            self._make_room(dense_bytes(volume), keys)
+            self._fields[key] = self._make(volume, self._left() // (len(missing) - number))
+        for key in dict.fromkeys(keys):
+            self._fields[key] = self._fields.pop(key)  # to the end: it was just used
+        return [self._fields[key] for key in keys]
 
-    def loaded(self, source: str) -> DeviceField | None:
+    def loaded(self, key: FieldKey) -> DeviceField | None:
         """The field of a volume, if there is one by now."""
-        return self._fields.get(source)
+        return self._fields.get(key)
 
-    def read_ahead(self, sources: Sequence[str]) -> None:
+    def read_ahead(self, keys: Sequence[FieldKey]) -> None:
         """Load what will be wanted next in the background, as far as there is room beside what is there."""
-        for source in sources:
-            if source in self._fields or source in self._ahead or self._in_bricks:
+        for key in keys:
+            if key in self._fields or key in self._ahead or self._in_bricks:
                 continue
-            volume = self._open(source)
+            volume = self._open(key)
             if dense_bytes(volume) <= self._left() and volume.neural is None:
-                self._ahead.start(source, dense_bytes(volume), partial(DenseField, volume, self._device))
+                self._ahead.start(key, dense_bytes(volume), partial(DenseField, volume, self._device))
 
-    def release(self, source: str) -> None:
+    def release(self, key: FieldKey) -> None:
         """Give the memory of a field back."""
-        if source in self._fields:
-            self._fields.pop(source).close()
-        if source in self._opened:
-            self._opened.pop(source).close()
+        if key in self._fields:
+            self._fields.pop(key).close()
+        if key in self._opened:
+            self._opened.pop(key).close()
 
     def forget(self, source: str) -> None:
         """Give up a volume, all of its steps, and what was made of them; a file is opened again when it is wanted."""
         self._fields |= self._ahead.take_ready(wait=True)
         steps = self._steps.pop(source, 1)
         for name in {source, *(str(at_step(source, steps, step)) for step in range(steps) if steps > 1)}:
-            self.release(name)
-            self.release(label_field_name(name))
+            for key in _keys(name):
+                self.release(key)
         self._volumes.pop(source, None)
         self._files.forget(source)
 
     def close(self) -> None:
         """Give all of it back."""
         self._fields |= self._ahead.take_ready(wait=True)
-        for source in list(self._fields):
-            self.release(source)
+        for key in list(self._fields):
+            self.release(key)
 
-    def _open(self, source: str) -> Volume:
-        if source in self._volumes:
-            return self._volumes[source]
-        if source not in self._opened:
-            self._opened[source] = self._open_file(source)
-        return self._opened[source]
+    def _open(self, key: FieldKey) -> Volume:
+        if key.source in self._volumes and not key.is_labels:
+            return self._volumes[key.source]
+        if key not in self._opened:
+            self._opened[key] = self._open_file(key)
+        return self._opened[key]
 
-    def _open_file(self, source: str) -> Volume:
-        if not source.startswith(PREFIX):
-            return self._files.open_volume(source)
-        name = source[len(PREFIX) :]
-        given = self._volumes.get(name)
-        return LabelVolume(given or self._files.open_volume(name), is_owner=given is None)
+    def _open_file(self, key: FieldKey) -> Volume:
+        if not key.is_labels:
+            return self._files.open_volume(key.source)
+        given = self._volumes.get(key.source)
+        return LabelVolume(given or self._files.open_volume(key.source), is_owner=given is None)
 
-    def _make_room(self, needs: int, kept: Sequence[str]) -> None:
+    def _make_room(self, needs: int, kept: Sequence[FieldKey]) -> None:
         if self._left() < needs:
             self._fields |= self._ahead.take_ready(wait=True)
         for other in [other for other in self._fields if other not in kept]:
@@ -142,3 +150,8 @@ class FieldStore:
             return int(SHARE_OF_CARD * self._device.free_bytes())
         budget = current().memory_bytes if self._budget_bytes is None else self._budget_bytes
         return budget - sum(field.nbytes for field in self._fields.values()) - self._ahead.nbytes
+
+
+def _keys(source: str) -> tuple[FieldKey, FieldKey]:
+    """All fields that there may be of a volume."""
+    return FieldKey(source), FieldKey(source, is_labels=True)

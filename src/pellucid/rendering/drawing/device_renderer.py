@@ -12,10 +12,9 @@ import numpy as np
 from pellucid.device import Device, never_cancelled, prepare_all, runtime
 from pellucid.errors import InvalidInput
 from pellucid.fields.device_field import DeviceField
-from pellucid.fields.labels import label_field_name
 from pellucid.fields.neural.neural_bricks import NeuralBrickField
 from pellucid.fields.sizes import TEXTURED
-from pellucid.fields.store import FieldStore
+from pellucid.fields.store import FieldKey, FieldStore
 from pellucid.rendering.drawing.draw_pass import DrawPass, DrawRegion
 from pellucid.rendering.drawing.illumination import LightCache
 from pellucid.rendering.drawing.layer_cache import PackedLayerCache
@@ -43,7 +42,7 @@ class DeviceRenderer:
     ) -> None:
         self.device = device
         self._store = FieldStore(device, budget_bytes, in_bricks=is_sharing, files=files)
-        self._illuminations: dict[str, LightCache] = {}
+        self._illuminations: dict[FieldKey, LightCache] = {}
         self._shadings: dict[str, tuple[UserShading, Any]] = {}
         self._scenery = OpaqueLayers(device)
         self._kept = PackedLayerCache()
@@ -52,16 +51,18 @@ class DeviceRenderer:
     def load(self, scene: Scene) -> list[DeviceField]:
         """Bring what a scene names to the device: the fields of its volumes, then those that its slices cut."""
         self._scenery.load(scene)
-        fields = self._store.get(self._names(scene, scene.time))
+        fields = self._store.get(self._keys(scene, scene.time))
         if self._time not in (None, scene.time):  # Time goes on: the next step is likely the one in the same direction.
-            self._store.read_ahead(self._names(scene, scene.time + (1.0 if scene.time > self._time else -1.0)))
+            self._store.read_ahead(self._keys(scene, scene.time + (1.0 if scene.time > self._time else -1.0)))
         self._time = scene.time
         return fields
 
-    def _names(self, scene: Scene, time: float) -> list[str]:
-        """What the fields of a scene are called at a time: those of its volumes, then those that its slices cut."""
+    def _keys(self, scene: Scene, time: float) -> list[FieldKey]:
+        """The fields of a scene at a time: those of its volumes, then those that its slices cut."""
         layers: list[VolumeLayer | SliceLayer] = [*scene.volumes, *scene.slices]
-        return [_field_name(layer, self._store.name_at(layer.source, time)) for layer in layers]
+        return [
+            FieldKey(self._store.name_at(layer.source, time), is_labels=layer.labels is not None) for layer in layers
+        ]
 
     def start_pass(
         self,
@@ -103,11 +104,11 @@ class DeviceRenderer:
 
     def load_volume(self, source: str) -> None:
         """Bring a volume that was added to the device."""
-        self._store.get([source])
+        self._store.get([FieldKey(source)])
 
     def value_range(self, source: str) -> tuple[float, float] | None:
         """Of a volume that is on the device, as far as its cells know."""
-        field = self._store.loaded(source)
+        field = self._store.loaded(FieldKey(source))
         if field is None:
             return None
         field.prepare_frame()
@@ -117,7 +118,7 @@ class DeviceRenderer:
         """Give up a volume that was added; a file is loaded again when it is wanted."""
         self._store.forget(source)
         self._scenery.forget(source)
-        self._illuminations = {name: one for name, one in self._illuminations.items() if name != source}
+        self._illuminations = {key: one for key, one in self._illuminations.items() if key.source != source}
 
     def add_field(self, source: str, field: DeviceField) -> None:
         """Draw this field where a scene names it."""
@@ -143,11 +144,11 @@ class DeviceRenderer:
         return kernel
 
     def _illumination(self, layer: VolumeLayer, field: DeviceField, is_cancelled: Callable[[], bool]) -> LightCache:
-        source = _field_name(layer, layer.source)
-        if source not in self._illuminations or self._illuminations[source].field is not field:
-            self._illuminations[source] = LightCache(field)
-        self._illuminations[source].is_cancelled = is_cancelled
-        return self._illuminations[source]
+        key = FieldKey(layer.source, is_labels=layer.labels is not None)
+        if key not in self._illuminations or self._illuminations[key].field is not field:
+            self._illuminations[key] = LightCache(field)
+        self._illuminations[key].is_cancelled = is_cancelled
+        return self._illuminations[key]
 
     def _kernel(self, scene: Scene, layers: list[Any], fields: list[DeviceField]) -> tuple[Any, list[Any]]:
         """The kernel that draws a scene, and what it wants besides the view."""
@@ -193,10 +194,6 @@ class DeviceRenderer:
         colors = np.array([(*surface.color, surface.opacity) for surface in surfaces], np.float32)
         name = self.device.name
         return [warp.array(levels, device=name), warp.array(colors, dtype=warp.vec4, device=name)]
-
-
-def _field_name(layer: VolumeLayer | SliceLayer, source: str) -> str:
-    return label_field_name(source) if layer.labels else source
 
 
 def _is_overlay(scene: Scene) -> bool:
