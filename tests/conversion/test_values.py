@@ -95,3 +95,17 @@ def test_every_name_of_a_type_is_taken(given: Any, name: str) -> None:
 def test_other_types_are_refused(given: str) -> None:
     with pytest.raises(InvalidInput, match="Unknown voxel type"):
         ConversionOptions(dtype=given)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "uint32", "int64"])
+@pytest.mark.parametrize("target", ["uint8", "uint16", "int16", "float16"])
+def test_a_narrow_range_far_from_zero_keeps_its_steps(dtype: str, target: str) -> None:
+    low, high = (1000.3, 1001.7) if dtype == "float32" else (1e9 + 3, 1e9 + 700)
+    voxels = np.linspace(low, high, 999).astype(dtype)
+    exact = ((voxels.astype(np.float64) - low) / (high - low)).clip(0, 1)
+    found = ValueMap(target, (low, high)).apply(voxels)
+    if target == "float16":
+        assert np.abs(found - exact).max() < 2**-11
+    else:
+        ends = np.iinfo(target)
+        assert np.abs(found - (exact * (ends.max - ends.min) + ends.min)).max() < 0.5 + 1 / 32

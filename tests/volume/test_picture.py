@@ -1,9 +1,10 @@
 """The picture of three slices: right slices, right way up, one scale."""
 
 import numpy as np
+import pytest
 
 from pellucid.volume.sample_volume import sample
-from pellucid.volume.slice_sheet import grey_window, middle_slices
+from pellucid.volume.slice_sheet import grey_levels, grey_window, middle_slices
 from pellucid.volume.volume import Volume
 
 
@@ -39,3 +40,15 @@ def test_the_sample_has_air_two_materials_and_is_reproducible() -> None:
     counts, edges = np.histogram(voxels, 64, (0, 65_535))
     peaks = {int(edges[i]) // 10_000 for i in range(1, 63) if counts[i] > counts[i - 1] and counts[i] > counts[i + 1]}
     assert {0, 2, 4} <= peaks
+
+
+@pytest.mark.parametrize("value", [0, 1, 2**40, -(2**60)])
+def test_equal_values_are_black_however_large(value: int) -> None:
+    _, panels = middle_slices(Volume.from_array(np.full((3, 4, 5), value, np.int64)), 20)
+    assert [panel.pixels.max() for panel in panels] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("dtype", ["uint32", "float64"])
+def test_small_steps_far_from_zero_are_shown(dtype: str) -> None:
+    voxels = (4e9 + np.arange(256)).astype(dtype)
+    assert grey_levels(voxels, 4e9, 4e9 + 255).tolist() == list(range(256))

@@ -12,6 +12,11 @@ import numpy as np
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import VOXEL_TYPES, Voxels
 
+_ROUNDING = 2.0**-24
+"""Of float32, relative to a value."""
+_STEP_PARTS = 64
+"""Values are rounded to at least such a part of a step of the target before they become one."""
+
 
 @dataclass(frozen=True)
 class ValueMap:
@@ -29,8 +34,7 @@ class ValueMap:
             return _cast(voxels, target)
         low, high = self.value_range
         first, last = (0.0, 1.0) if target.kind == "f" else _ends(target)
-        # float64 where the target has more than 24 bits, so that its last values are reached exactly.
-        wide = np.float64 if target.itemsize > 2 else np.float32
+        wide = np.float32 if self._fits_float32(target) else np.float64
         scaled = np.subtract(np.nan_to_num(voxels, nan=low, posinf=high, neginf=low), low, dtype=wide)
         scaled *= wide((last - first) / (high - low))
         if target.kind != "f":
@@ -44,6 +48,15 @@ class ValueMap:
         if is_wide_integer:
             converted[scaled >= last] = np.iinfo(target).max
         return converted
+
+    def _fits_float32(self, target: np.dtype[Any]) -> bool:
+        """Whether float32 resolves the range to a small part of a step of the target.
+
+        It does not where the target has more than 24 bits, or where a narrow range is far from 0.
+        """
+        low, high = self.value_range or (0.0, 1.0)
+        steps = 2.0**11 if target.kind == "f" else 2.0 ** (8 * target.itemsize)
+        return target.itemsize <= 2 and max(abs(low), abs(high)) * _ROUNDING * steps * _STEP_PARTS < high - low
 
     def count_nan(self, voxels: Voxels) -> int:
         """How many voxels lose that they are no number."""

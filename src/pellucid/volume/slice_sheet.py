@@ -53,10 +53,13 @@ def grey_window(voxels: Voxels) -> tuple[float, float]:
 def grey_levels(voxels: Voxels, low: float, high: float) -> Voxels:
     """uint8 of the same shape: black at ``low`` and below, white at ``high`` and above; NaN is black.
 
+    Equal values are black. Numbers that float32 would round, such as large integers, are scaled as float64.
+
     >>> grey_levels(np.array([-1.0, 0.0, 0.5, 1.0, np.inf, np.nan]), 0.0, 1.0).tolist()
     [0, 0, 128, 255, 255, 0]
     """
-    scaled: Voxels = np.nan_to_num((voxels.astype(np.float32) - low) * (255 / (high - low)))
+    numbers = voxels.astype(np.result_type(voxels, np.float32))
+    scaled: Voxels = np.nan_to_num((numbers - low) * (255 / ((high - low) or 1.0)))
     return (scaled.clip(0, 255) + 0.5).astype(np.uint8)
 
 
