@@ -11,8 +11,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from PIL import Image
-
 from pellucid.errors import Cancelled, InvalidInput
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
@@ -164,6 +162,8 @@ def _check_window(request: PreviewRequest) -> None:
 
 
 def _encoded(shared: SharedArray, is_moving: bool) -> bytes:
+    from PIL import Image  # A viewer that shows no scan starts sooner.
+
     stream = io.BytesIO()
     with shared:
         pixels: Voxels = shared.array

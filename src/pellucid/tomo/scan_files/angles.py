@@ -10,7 +10,6 @@ import numpy as np
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.byte_sources import read_npy
-from pellucid.formats.hdf5.tree import Hdf5Tree
 from pellucid.tomo.scan import Floats
 from pellucid.tomo.scan_files.angle_tables import AngleTable, read_table
 from pellucid.tomo.scan_files.angle_units import degrees_per
@@ -51,6 +50,8 @@ def _stored(text: str, scan: Path) -> AngleTable:
     if Path(text).is_file():
         return angles_from_file(Path(text))
     if text.startswith("/") and scan.is_file():
+        from pellucid.formats.hdf5.tree import Hdf5Tree  # A viewer that shows no scan starts sooner.
+
         with Hdf5Tree(scan) as tree:
             found = tree.array(text)
             if found is not None:

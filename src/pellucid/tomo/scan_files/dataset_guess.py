@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pellucid.errors import InvalidInput, PellucidError
-from pellucid.formats.hdf5.tree import Hdf5Tree
 from pellucid.formats.location import Location
 from pellucid.formats.registry import recognise
 from pellucid.tomo.scan_files.assembly import SEPARATOR, ScanOptions
@@ -65,6 +64,8 @@ def suggest(location: str | Location) -> Suggestion:
 
 
 def _datasets(path: Path) -> list[Dataset]:
+    from pellucid.formats.hdf5.tree import Hdf5Tree  # A viewer that shows no scan starts sooner.
+
     with Hdf5Tree(path) as tree:
         return [Dataset(name, shape) for name, shape in tree.datasets()]
 

@@ -1,7 +1,7 @@
 """Opening a scan of any kind, recognised by its content.
 
 Here: open_scan(), is_scan(), and the facts of a scan that users see.
-Not here: the kinds (one module each).
+Not here: the kinds (one module each), imported when one is opened: viewers that show no scan start sooner.
 """
 
 from pathlib import Path
@@ -10,15 +10,10 @@ from typing import Any
 import numpy as np
 
 from pellucid.errors import InvalidInput, PellucidError, UnknownFormat
-from pellucid.formats.hdf5.tree import Hdf5Tree
 from pellucid.formats.location import Location
 from pellucid.formats.registry import recognise
-from pellucid.tomo.correction.pixel_repair import repaired
 from pellucid.tomo.scan import Scan
 from pellucid.tomo.scan_files.assembly import ScanContents, ScanOptions, build_scan
-from pellucid.tomo.scan_files.hdf5 import find_hdf5
-from pellucid.tomo.scan_files.hipic import find_hipic
-from pellucid.tomo.scan_files.tiff_folders import find_folder, holds_tiff, is_scan_folder
 
 
 def open_scan(location: str | Path | Location, options: ScanOptions | None = None, *, is_growing: bool = False) -> Scan:
@@ -27,6 +22,8 @@ def open_scan(location: str | Path | Location, options: ScanOptions | None = Non
     Projections come in the order of their angles. is_growing: it is still being written; what is there so far is the
     scan, in the order in which it came.
     """
+    from pellucid.tomo.correction.pixel_repair import repaired
+
     place, options = Location.parse(location), options or ScanOptions()
     found = _find(place, options, is_growing=is_growing)
     try:
@@ -43,10 +40,16 @@ def open_scan(location: str | Path | Location, options: ScanOptions | None = Non
 def _find(place: Location, options: ScanOptions, *, is_growing: bool) -> ScanContents:
     kind = _kind(place)
     if kind == "hdf5":
+        from pellucid.tomo.scan_files.hdf5 import find_hdf5
+
         return find_hdf5(place.local, options, is_growing=is_growing)
     if kind == "hipic":
+        from pellucid.tomo.scan_files.hipic import find_hipic
+
         return find_hipic(place.local)
     if kind == "tiff" and place.local.is_dir():
+        from pellucid.tomo.scan_files.tiff_folders import find_folder
+
         return find_folder(place.local, options, is_growing=is_growing)
     raise InvalidInput(
         f"{place} is {kind}, which is not a scan format.",
@@ -59,9 +62,15 @@ def _kind(place: Location) -> str:
     try:
         return recognise(place)
     except UnknownFormat:
-        if place.local.is_dir() and holds_tiff(place.local):
+        if place.local.is_dir() and _holds_tiff(place.local):
             return "tiff"
         raise
+
+
+def _holds_tiff(folder: Path) -> bool:
+    from pellucid.tomo.scan_files.tiff_folders import holds_tiff
+
+    return holds_tiff(folder)
 
 
 def is_scan(location: str | Path | Location) -> bool:
@@ -72,15 +81,23 @@ def is_scan(location: str | Path | Location) -> bool:
     try:
         kind = _kind(place)
         if kind == "tiff" and place.local.is_dir():
+            from pellucid.tomo.scan_files.tiff_folders import is_scan_folder
+
             return is_scan_folder(place.local)
         if kind == "hdf5":
-            with Hdf5Tree(place.local) as tree:
-                return tree.shape("/exchange/data") is not None or any(
-                    tree.shape(f"{name}/image_key") for name in tree.groups("NXdetector")
-                )
+            return _is_hdf5_scan(place.local)
         return kind == "hipic" and place.local.suffix.lower() != ".img"
     except PellucidError:
         return False
+
+
+def _is_hdf5_scan(path: Path) -> bool:
+    from pellucid.formats.hdf5.tree import Hdf5Tree
+
+    with Hdf5Tree(path) as tree:
+        return tree.shape("/exchange/data") is not None or any(
+            tree.shape(f"{name}/image_key") for name in tree.groups("NXdetector")
+        )
 
 
 def scan_facts(scan: Scan) -> dict[str, Any]:
