@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from io import TextIOWrapper
 from pathlib import Path
 
@@ -133,7 +134,9 @@ def _reply(error: BaseException) -> int:
     return code
 
 
+@cache
 def _parser() -> argparse.ArgumentParser:
+    """Of all commands; it takes longer to make than many a command to run."""
     parser = argparse.ArgumentParser("pellucid", description=pellucid.__doc__ and pellucid.__doc__.splitlines()[0])
     parser.add_argument("--version", action="version", version=f"pellucid {pellucid.__version__}")
     _add_common(parser, default=False)
