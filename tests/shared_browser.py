@@ -12,12 +12,18 @@ import asyncio
 from asyncio.events import _set_running_loop
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+
+SCALE = 0.5
+"""Device pixels along the edge of a CSS pixel, unless a test says otherwise: images of the usual size would take the
+renderer and the browser four times as long."""
 
 
 def uses_browser(item: pytest.Item) -> bool:
@@ -47,6 +53,8 @@ class SharedBrowser:
         with sync_playwright() as playwright:
             self._loop = asyncio.get_running_loop()
             launched = playwright.chromium.launch(executable_path=program, args=FLAGS)
+            for name in ("new_context", "new_page"):
+                setattr(launched, name, partial(getattr(launched, name), device_scale_factor=SCALE))
             yield launched
             _set_running_loop(self._loop)  # The last test need not have used it.
             launched.close()

@@ -26,8 +26,22 @@ from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import VERSION, Scene
 from tests.suite_report import BROWSERS, ROOT
 
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run"]
+UNUSED_FEATURES = (
+    "AimEnabled", "DestroyProfileOnBrowserClose", "HttpsFirstBalancedModeAutoEnable", "HttpsUpgrades", "LensOverlay",
+    "MediaRouter", "NetworkTimeServiceQuerying", "OptimizationHints", "PaintHolding", "PreconnectToSearch",
+    "SpareRendererForSitePerProcess", "ThirdPartyStoragePartitioning", "WebUIOmniboxAimPopup", "WebUIOmniboxPopup",
+)  # fmt: skip
+"""Playwright's own list, which this one replaces; processes that wait for pages to come; and two pages that every
+window would load for its address bar."""
+FLAGS = [
+    *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run"),
+    # The page draws in two dimensions. A GPU that is simulated takes more time for that than the browser itself.
+    *("--disable-software-rasterizer", "--disable-gpu-rasterization"),
+    f"--disable-features={','.join(UNUSED_FEATURES)}",
+]
 TIMEOUT_MS = 120_000
+POLL_MS = 50
+"""Looking once per animation frame would keep the browser painting."""
 expect.set_options(timeout=TIMEOUT_MS)
 TOKEN = "{ 'Pellucid-Session': sessionStorage.getItem('pellucid ' + location.origin + location.pathname) }"
 """The header of a page's requests, in JavaScript."""
@@ -108,7 +122,8 @@ def wait_for_rest(page: Page, after: int = -1) -> int:
     """Wait until an exact image newer than the given one is painted; its number."""
     script = """(after) => { const shown = document.querySelector('canvas[data-view="main"]')?.dataset;
         return shown?.isExact === "true" && Number(shown.number) > after ? Number(shown.number) + 1 : 0; }"""
-    return int(page.wait_for_function(script, arg=after, timeout=TIMEOUT_MS).json_value()) - 1
+    found = page.wait_for_function(script, arg=after, timeout=TIMEOUT_MS, polling=POLL_MS)
+    return int(found.json_value()) - 1
 
 
 def wait_for_scene(page: Page, claim: str, argument: object = None) -> None:
@@ -118,7 +133,7 @@ def wait_for_scene(page: Page, claim: str, argument: object = None) -> None:
             const {{ scene, revision }} = await (await fetch("api/scene", {{ headers: {TOKEN} }})).json();
             const shown = document.querySelector('{CANVAS}').dataset;
             if (({claim}) && shown.isExact === "true" && Number(shown.revision) === revision) return true;
-            await new Promise(requestAnimationFrame);
+            await new Promise((done) => setTimeout(done, {POLL_MS}));
         }}
         return false; }}"""
     assert page.evaluate(script, argument), claim

@@ -8,6 +8,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
+from tests.shared_browser import SCALE
 from tests.waiting import wait_until
 from tests.web.browsing import (
     Viewer,
@@ -162,7 +163,7 @@ def test_a_slice_is_enlarged_zoomed_and_panned(page: Page) -> None:
     expect(page.get_by_role("slider", name="Slice across")).to_have_count(1)
     large = across_z.bounding_box()
     assert small is not None and large is not None and large["height"] > 2 * small["height"]
-    wait_until(lambda: page.evaluate("document.querySelector('.slice-image canvas').width") >= 700)
+    wait_until(lambda: page.evaluate("document.querySelector('.slice-image canvas').width") >= 700 * SCALE)
     across_z.focus()
     page.keyboard.press("+")
     page.keyboard.press("+")

@@ -16,7 +16,7 @@ from pellucid.formats.protocol import Voxels
 from pellucid.tomo.pipeline.preview import SlicePreview
 from pellucid.tomo.recipe import Recipe
 from pellucid.volume.slice_sheet import grey_levels
-from tests.web.browsing import TIMEOUT_MS
+from tests.web.browsing import POLL_MS, TIMEOUT_MS
 
 COLUMNS, ROWS, VIEWS, AXIS = 96, 12, 120, 45.3
 RECIPE = Recipe(center=AXIS)
@@ -40,7 +40,7 @@ def exact(page: Page, place: str, claim: str = "true") -> Voxels:
     script = f"""() => {{ const canvas = document.querySelector('canvas[data-place="{place}"]');
         const shown = canvas?.dataset ?? {{}};
         return shown.isExact === "true" && ({claim}) ? canvas.toDataURL("image/png") : null; }}"""
-    encoded = page.wait_for_function(script, timeout=TIMEOUT_MS).json_value()
+    encoded = page.wait_for_function(script, timeout=TIMEOUT_MS, polling=POLL_MS).json_value()
     return np.asarray(Image.open(io.BytesIO(b64decode(encoded.partition(",")[2]))).convert("L"))
 
 
