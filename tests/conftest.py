@@ -1,13 +1,14 @@
 """Fixtures that every test may use, and the report that closes the run.
 
 Here: registration of the suite's report, of the groups of tests that share a worker and of their browser, the profile
-of Hypothesis, where real scans are, the object store and Slurm, started once per run.
+of Hypothesis, where real scans are, the object store, Slurm and the server of forks, started once per run.
 Not here: what a layer's own tests share (a conftest in its folder).
 """
 
 import os
 import socket
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from httpx._config import DEFAULT_TIMEOUT_CONFIG
 from hypothesis import HealthCheck, settings
 from websockets.sync.client import connect
 
+from tests.fork_server import ForkServer, is_possible
 from tests.s3_server import S3Server, start_s3
 from tests.shared_browser import SharedBrowser
 from tests.slurm_cluster import SlurmCluster, can_run, started
@@ -51,6 +53,14 @@ def _state_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Non
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PELLUCID_STATE_FOLDER", str(tmp_path_factory.mktemp("state")))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def fork_server() -> Iterator[ForkServer]:
+    """Hundreds of processes of Pellucid need not import everything anew."""
+    server = ForkServer()
+    with server.installed() if is_possible() else nullcontext():
+        yield server
 
 
 @pytest.fixture(scope="session", autouse=True)

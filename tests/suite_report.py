@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fork_server import is_possible
+
 ROOT = Path(__file__).resolve().parent.parent
 GROUND = ("errors", "box", "settings", "progress")
 
@@ -75,6 +77,7 @@ MACHINE: Mapping[str, Callable[[], bool]] = {
     "no-valgrind": lambda: shutil.which("valgrind") is None,
     "no-netem": lambda: not _has_netem(),
     "no-tun": lambda: not (_has_namespaces() and os.access("/dev/net/tun", os.W_OK)),
+    "no-forks": lambda: not is_possible(),
     "no-hub": lambda: not _can_run_hub(),
     "no-slurm": lambda: os.geteuid() != 0 or not all(shutil.which(name) for name in ("slurmctld", "slurmd", "munged")),
 }

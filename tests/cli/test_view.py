@@ -24,9 +24,10 @@ START = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # Ignored by what a shell starts in the background.
 from pellucid.cli.main import main
-from pellucid.client.connection import Connection
 sys.exit(main(sys.argv[1:]))
 """
+PROGRAM = [sys.executable, "-m", "tests.cli.interruptible"]
+PATHS = os.pathsep.join((str(ROOT / "src"), str(ROOT)))
 
 
 @pytest.mark.parametrize("requested", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -37,8 +38,8 @@ def test_it_prints_an_address_that_opens_and_ends_in_order_when_asked(
     made = tmp_path / ("made" * 30)  # No Unix socket could be in a folder with such a path.
     made.mkdir()
     left = {"PELLUCID_STATE_FOLDER": str(tmp_path / "state"), "TMPDIR": str(made)}
-    command = [sys.executable, "-c", START, "view", str(tmp_path / "ball.npy"), "--no-browser", "--device", "cpu"]
-    pipe, environment = subprocess.PIPE, {**os.environ, "PYTHONPATH": str(ROOT / "src"), **left}
+    command = [*PROGRAM, "view", str(tmp_path / "ball.npy"), "--no-browser", "--device", "cpu"]
+    pipe, environment = subprocess.PIPE, {**os.environ, "PYTHONPATH": PATHS, **left}
     with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment) as process:
         assert process.stdout is not None
         # Whatever else is printed first, such as a compiler's notes, is no address.
@@ -53,6 +54,7 @@ def test_it_prints_an_address_that_opens_and_ends_in_order_when_asked(
 
 
 def test_a_viewer_without_a_file_offers_those_that_are_here(tmp_path: Path) -> None:
+    """In a fresh interpreter, which has imported nothing before."""
     np.save(tmp_path / "ball.npy", sample(16))
     command = [sys.executable, "-c", START, "view", "--no-browser", "--device", "cpu", "--idle-timeout", "0"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
@@ -66,8 +68,8 @@ def test_a_viewer_without_a_file_offers_those_that_are_here(tmp_path: Path) -> N
 
 
 def test_enter_gives_a_fresh_link(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", START, "view", "--no-browser", "--device", "cpu"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    command = [*PROGRAM, "view", "--no-browser", "--device", "cpu"]
+    environment = {**os.environ, "PYTHONPATH": PATHS}
     terminal, theirs = pty.openpty()
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=theirs, stdout=pipe, text=True, env=environment, cwd=tmp_path) as process:
@@ -90,8 +92,8 @@ def test_a_browser_is_opened_without_a_secret_in_its_arguments(tmp_path: Path) -
     script.write_text(f'#!/bin/sh\necho "$@" > {seen}.part; mv {seen}.part {seen}\n')
     script.chmod(0o755)
     state = {"PELLUCID_STATE_FOLDER": str(tmp_path / "state"), "BROWSER": f"{script} %s", "DISPLAY": ":0"}
-    command = [sys.executable, "-c", START, "view", "--device", "cpu"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **state}
+    command = [*PROGRAM, "view", "--device", "cpu"]
+    environment = {**os.environ, "PYTHONPATH": PATHS, **state}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=tmp_path) as process:
         wait_until(seen.exists)
         path = Path(seen.read_text().strip().removeprefix("file://"))
