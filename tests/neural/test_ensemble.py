@@ -102,7 +102,9 @@ def test_automatic_bricks() -> None:
     assert choose_counts((600, 256, 256), 10**6) == (3, 1, 1)
     assert choose_counts((1024, 1024, 1024), 8 << 20) == (4, 4, 4)
     assert choose_counts((1024, 1024, 1024), 10_000) == (1, 1, 1)
-    assert default_ghost((600, 256, 256), (3, 1, 1)) == 16
+    assert default_ghost((600, 256, 256), (3, 1, 1)) == 12
+    assert default_ghost((4096, 4096, 4096), (3, 3, 3)) == 16
+    assert default_ghost((4, 9, 9), (2, 1, 1)) == 1
     assert default_ghost((24, 24, 32), (1, 1, 2)) == 2
 
 

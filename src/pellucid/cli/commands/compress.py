@@ -47,7 +47,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "--ghost",
         type=ghost_argument,
         metavar="N",
-        help="voxels by which bricks overlap their neighbours (default: 16, fewer for small bricks; 0: visible seams)",
+        help="voxels by which bricks overlap their neighbours (default: 1/16 of their shortest edge; 0: visible seams)",
     )
     parser.add_argument(
         "--workers",
