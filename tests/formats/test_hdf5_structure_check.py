@@ -158,6 +158,32 @@ def test_a_forked_process_has_its_own_and_it_ends_with_its_owner(tmp_path: Path)
     wait_until(lambda: not Path(f"/proc/{int(ended.stdout)}/exe").exists())
 
 
+CAUGHT_OWNER = """
+import os, signal, sys, threading, time
+import pellucid
+from pellucid import settings
+from pellucid.formats.hdf5 import structure_check
+structure_check.OBJECT_S, structure_check.SPARE_S = 600, int(sys.argv[3])
+def check():
+    with settings.use(settings.load(open_timeout_s=1 if sys.argv[2] == "killed" else 600)):
+        pellucid.open(sys.argv[1])
+threading.Thread(target=check, daemon=True).start()
+while not structure_check._busy:
+    time.sleep(0.01)
+print(next(iter(structure_check._busy)).pid, flush=True)
+if sys.argv[2] == "killed":
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize(("end", "spare_s"), [("killed", 0), ("ended", 600)])
+def test_a_process_that_is_caught_ends_with_its_owner(end: str, spare_s: int, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", CAUGHT_OWNER, str(write_endless_texts(tmp_path / "a.h5")), end, str(spare_s)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == (-signal.SIGKILL if end == "killed" else 0), ended.stderr
+    wait_until(lambda: not Path(f"/proc/{int(ended.stdout)}/exe").exists())
+
+
 def test_nothing_is_left_of_a_process_that_was_stopped(tmp_path: Path) -> None:
     process = structure_check.ReaderProcess(structure_check.library_path() or "")
     with pytest.raises(ProcessLookupError):

@@ -30,6 +30,8 @@ from pellucid.settings import current
 OBJECT_S = 10
 """Processor time that the library may take for one object."""
 MAX_BYTES = 2**30
+SPARE_S = 5
+"""A process whose owner is gone ends itself so many seconds after the time limit."""
 MAX_REMEMBERED = 4096
 MAX_IDLE = 2
 _ENDLESS, _CRASH = "reading its structure does not end", "its structure makes the HDF5 library crash"
@@ -80,11 +82,14 @@ def _check(path: Path, what: str, name: str) -> str | None:
     process = _take_process()
     if process is None:
         return None
+    _busy.add(process)
     try:
         found = process.read(path, what, name)
     except BaseException:
         process.end()
         raise
+    finally:
+        _busy.discard(process)
     if found is None and len(_idle) < MAX_IDLE:
         _idle.append(process)
     else:
@@ -116,7 +121,7 @@ class ReaderProcess:
         """What is wrong with what is read of a file; Unreadable where it takes too long to find out."""
         timeout_s = current().open_timeout_s
         name_bytes = name.encode("utf-8", "surrogateescape")
-        request = f"{what} {os.fsencode(path.absolute()).hex()} {name_bytes.hex()}\n"
+        request = f"{timeout_s + SPARE_S} {what} {os.fsencode(path.absolute()).hex()} {name_bytes.hex()}\n"
         with suppress(BrokenPipeError):  # One that died is noticed when its answer is read.
             self._requests.write(request.encode())
         waiting = poll()
@@ -194,6 +199,14 @@ def end_idle() -> None:
         _idle.pop().end()
 
 
+def _end_all() -> None:
+    """Also those that other threads wait for, which end with this process."""
+    end_idle()
+    for process in tuple(_busy):
+        process.end()
+
+
 _checked: dict[tuple[int, int, int, int, str, str], str | None] = {}
 _idle: list[ReaderProcess] = []
-atexit.register(end_idle)
+_busy: set[ReaderProcess] = set()
+atexit.register(_end_all)

@@ -7,7 +7,8 @@ Run as a script with as few imports as will do: it calls the library that h5py h
 h5py alone takes longer than everything here. A failure that the library reports does not matter: who opens the file
 meets the same one. A process that spends too long on one object is stopped by the kernel (SIGXCPU).
 
-A request is a line: what to read, then the path and the name of an object as hexadecimal digits. The answer is a byte.
+A request is a line: after how many seconds this process ends itself, in case its owner is gone; what to read; the path
+and the name of an object as hexadecimal digits. The answer is a byte.
 """
 
 import ctypes
@@ -41,10 +42,12 @@ def main(library_path: str, object_s: int, max_bytes: int) -> None:
     """Answer requests. object_s: processor time that the library may take for one object."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_DATA, (max_bytes, max_bytes))
-    reader = _StructureReader(ctypes.CDLL(library_path), object_s)
+    reader, system = _StructureReader(ctypes.CDLL(library_path), object_s), ctypes.CDLL(None)
     for line in sys.stdin.buffer:
-        what, path, name = line.decode().rstrip("\n").split(" ")
+        timeout_s, what, path, name = line.decode().rstrip("\n").split(" ")
+        system.alarm(int(timeout_s))
         reader.read(what, bytes.fromhex(path), bytes.fromhex(name))
+        system.alarm(0)
         sys.stdout.buffer.write(TOO_LARGE if _peak_bytes() > 0.9 * max_bytes else READ)
         sys.stdout.buffer.flush()
 
