@@ -322,3 +322,40 @@ def test_values_along_a_line_and_presets(instance: Instance) -> None:
         shown = client.get("/api/scene").json()["scene"]["volumes"][0]["transfer"]
         np.testing.assert_allclose(read["value_range"], shown["value_range"])
         assert client.post("/api/presets/parse", json={"text": "{}"}).status_code == 400
+
+
+def replied(page: Page) -> dict[str, Any]:
+    """The next state or error."""
+    while not isinstance(message := page.hear(), dict) or message["type"] not in ("state", "error"):
+        pass
+    return message
+
+
+def test_a_guest_cannot_go_back_to_what_was_closed_before(instance: Instance, folder: Path) -> None:
+    """Undo and redo lead a guest to what it has seen, also to what it has removed itself, and to nothing else."""
+    with http(instance) as owner, open_page(instance) as own:
+        for name in ("labels.npy", "ball.npy"):
+            assert owner.post("/api/load", json={"path": str(folder / name)}).status_code == 200
+        own.say("hand_over_controls")
+        while own.hear_text("controls")["holder"] is not None:
+            pass
+        with open_page(instance, "control") as guest:
+            guest.say("undo")
+            assert "closed before you opened this page" in replied(guest).get("what", "")
+            guest.patch("volumes", 0, value=None)
+            assert guest.hear_text("state")["scene"]["volumes"] == []
+            guest.say("undo")
+            assert [layer["source"] for layer in guest.hear_text("state")["scene"]["volumes"]] == ["ball.npy"]
+            guest.say("redo")
+            assert guest.hear_text("state")["scene"]["volumes"] == []
+            guest.say("undo")
+            guest.hear_text("state")
+            own.say("request_controls")
+            own.say("undo")  # The owner may.
+            assert [layer["source"] for layer in guest.hear_text("state")["scene"]["volumes"]] == ["labels.npy"]
+        with open_page(instance, "control") as late:
+            own.say("hand_over_controls", client=late.client)
+            while late.hear_text("controls")["holder"] != late.client:
+                pass
+            late.say("redo")
+            assert "closed before you opened this page" in replied(late).get("what", "")

@@ -138,6 +138,7 @@ class Session:
         self.members[member.id] = member
         self.controls.join(member.client)
         put(self.state_for(capability))
+        member.seen_sources |= self.history.pair.sources
         for layers in self.catalogue.messages(self.history.pair):
             put(layers)
         put(self.shadings.message(allows(capability, "own")))
@@ -211,6 +212,7 @@ class Session:
         self.slicing.fit(self.catalogue.shapes(self.history.scene))
         for member in self.members.values():
             member.outbox.put(self.state_for(member.client.capability, by, request if member.id == by else ""))
+            member.seen_sources |= self.history.pair.sources
         self.picturing.request_frame(is_moving)
         self.slicing.refresh()
 

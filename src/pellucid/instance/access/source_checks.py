@@ -1,27 +1,23 @@
 """Which clients may name which sources in a scene.
 
 Here: check_sources: only the owner brings something new, and only what may be opened; check_change, for patches;
-check_kinds: a layer's source is what the layer shows.
+check_step_back, for undo; check_kinds: a layer's source is what the layer shows.
 Not here: the folders that may be opened (files), what each link allows (capabilities).
 """
 
 from collections.abc import Collection, Mapping
 
-from pellucid.errors import InvalidInput
+from pellucid.errors import InvalidInput, NotAllowed
 from pellucid.instance.access.capabilities import require
 from pellucid.instance.access.guest_limits import LAYER_LISTS, check_scene_size, check_step
 from pellucid.instance.protocol.shared_types import Capability
-from pellucid.instance.scene.edits import name_of, sources
+from pellucid.instance.scene.edits import name_of
 from pellucid.instance.scene.history import ScenePair
 from pellucid.instance.session import Session
+from pellucid.instance.websocket.client import ConnectedClient
 from pellucid.rendering.scene import Scene
 
 KINDS = {"volumes": "a volume", "points": "points", "meshes": "a mesh", "slices": "a volume"}
-
-
-def sources_in(pair: ScenePair) -> set[str]:
-    """Everything that two scenes name."""
-    return sources(pair.scene) | (sources(pair.other) if pair.other else set())
 
 
 def check_change(session: Session, pair: ScenePair, capability: Capability) -> ScenePair:
@@ -35,6 +31,13 @@ def check_change(session: Session, pair: ScenePair, capability: Capability) -> S
     if shadings_named(pair) - shadings_named(now.pair):
         require(capability, "own")
     return check_sources(session, pair, capability)
+
+
+def check_step_back(pair: ScenePair, member: ConnectedClient) -> None:
+    """Refuse an undo or redo that would show a guest what the owner had closed before the guest came."""
+    if not member.requester.is_owner and pair.sources - member.seen_sources:
+        what = "This step leads to a file that was closed before you opened this page."
+        raise NotAllowed(what, remedy="Ask the owner to open the file again.")
 
 
 def shadings_named(pair: ScenePair) -> set[str]:
@@ -58,8 +61,7 @@ def _scenes(pair: ScenePair) -> tuple[Scene, ...]:
 
 def check_sources(session: Session, pair: ScenePair, capability: Capability) -> ScenePair:
     """Refuse a scene that names something else than the present one, unless it comes from the owner and may be."""
-    before = sources_in(ScenePair(session.history.scene, session.history.other))
-    for source in sources_in(pair) - before:
+    for source in pair.sources - session.history.pair.sources:
         require(capability, "own")
         if not source.startswith("memory:"):
             session.roots.require_allowed(source)

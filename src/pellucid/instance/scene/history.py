@@ -24,6 +24,11 @@ class ScenePair:
     scene: Scene
     other: Scene | None = None
 
+    @property
+    def sources(self) -> set[str]:
+        """Everything that the scenes name."""
+        return sources(self.scene) | (sources(self.other) if self.other else set())
+
 
 class History:
     """Moving the camera makes no revision, and undo leaves it where it is; unless something else is shown then: what
@@ -91,17 +96,31 @@ class History:
         self._before = deque((pair for pair in self._before if not is_gone(pair)), maxlen=MAX_STEPS)
         self._after = [pair for pair in self._after if not is_gone(pair)]
 
-    def undo(self) -> None:
+    @property
+    def previous(self) -> ScenePair:
+        """What undo leads to."""
         if not self._before:
             raise InvalidInput("Nothing to undo.", remedy="Change something first.")
-        self._after.append(self._now)
-        self._go(self._before.pop())
+        return self._before[-1]
 
-    def redo(self) -> None:
+    @property
+    def next(self) -> ScenePair:
+        """What redo leads to."""
         if not self._after:
             raise InvalidInput("Nothing to redo.", remedy="Undo something first.")
+        return self._after[-1]
+
+    def undo(self) -> None:
+        pair = self.previous
+        self._before.pop()
+        self._after.append(self._now)
+        self._go(pair)
+
+    def redo(self) -> None:
+        pair = self.next
+        self._after.pop()
         self._before.append(self._now)
-        self._go(self._after.pop())
+        self._go(pair)
 
     def _go(self, pair: ScenePair) -> None:
         shown, wanted = sources(self._now.scene), sources(pair.scene)

@@ -14,7 +14,7 @@ from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.location import Location
 from pellucid.formats.shared_memory import SharedArray
 from pellucid.instance.access.guest_limits import check_texts
-from pellucid.instance.access.source_checks import check_kinds, check_sources, sources_in
+from pellucid.instance.access.source_checks import check_kinds, check_sources
 from pellucid.instance.protocol.http_bodies import Loaded, SavedState
 from pellucid.instance.scene.catalogue import How, kinds_of, placed
 from pellucid.instance.scene.history import ScenePair
@@ -44,7 +44,7 @@ def load_first(session: Session, source: str) -> None:
 def restore_first(session: Session, state: SavedState) -> None:
     """Called before the event loop runs. A viewer started with a saved state may open the folders in it."""
     pair = scenes_of(state)
-    every = sources_in(pair)
+    every = pair.sources
     for source in every:
         location = Location.parse(source)
         if ".." in f"{location.path}/{location.dataset}".split("/"):
@@ -168,9 +168,9 @@ async def show_array(session: Session, id: str, handed: OwnedArray, how: How, na
 
 def release_unused_arrays(session: Session) -> None:
     """Arrays are large: what is not shown goes, and with it the way back to it."""
-    shown = sources_in(ScenePair(session.history.scene, session.history.other))
+    shown = session.history.pair.sources
     unused = session.worker.arrays - shown
-    session.history.forget(lambda pair: bool(sources_in(pair) & unused))
+    session.history.forget(lambda pair: bool(pair.sources & unused))
     for source in unused:
         session.worker.forget_array(source)
         session.catalogue.forget(source)
@@ -212,7 +212,7 @@ def scenes_of(state: SavedState) -> ScenePair:
 
 def _known_kinds(session: Session, pair: ScenePair) -> dict[str, frozenset[str]]:
     known = session.catalogue
-    return {source: known.kinds(source) for source in sources_in(pair) if known.has(source)}
+    return {source: known.kinds(source) for source in pair.sources if known.has(source)}
 
 
 def _scene(document: object) -> Scene:
@@ -244,7 +244,7 @@ def has_new(session: Session, pair: ScenePair) -> bool:
 
 def _new(session: Session, pair: ScenePair) -> set[str]:
     """What the present scenes name is being loaded where it is not described."""
-    return {one for one in sources_in(pair) - sources_in(session.history.pair) if not session.catalogue.has(one)}
+    return {one for one in pair.sources - session.history.pair.sources if not session.catalogue.has(one)}
 
 
 def check_known(session: Session, pair: ScenePair) -> None:

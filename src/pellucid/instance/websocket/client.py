@@ -119,7 +119,8 @@ def _key_of(reply: Outgoing | EncodedFrame[Any]) -> Hashable:
 class ConnectedClient:
     """needs_key: of the video, before anything else of it can be shown. probe, next_probe: the question that the Worker
     answers, and the one after it. opening: a patch that names something new. link: the share link that it came with.
-    token: for its HTTP requests. owed: of each view, the frame that was held back because too many were under way."""
+    token: for its HTTP requests. seen_sources: of all scenes that were shown to it. owed: of each view, the frame that
+    was held back because too many were under way."""
 
     client: Client
     size: tuple[int, int]
@@ -132,6 +133,7 @@ class ConnectedClient:
     next_probe: Probe | None = None
     link: str = ""
     token: str = field(default="", repr=False)
+    seen_sources: set[str] = field(default_factory=set)
     _under_way: dict[int, float] = field(default_factory=dict)
     _held_back: dict[View, EncodedFrame[FrameHeader]] = field(default_factory=dict)
 

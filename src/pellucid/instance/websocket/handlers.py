@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.instance.access.capabilities import require
 from pellucid.instance.access.redaction import refuse
-from pellucid.instance.access.source_checks import check_change
+from pellucid.instance.access.source_checks import check_change, check_step_back
 from pellucid.instance.protocol import client_messages
 from pellucid.instance.protocol.server_messages import CameraMoved, ProbeResult
 from pellucid.instance.protocol.shared_types import Hit
@@ -64,7 +64,9 @@ def _rest(session: Session, member: ConnectedClient, message: client_messages.In
         case client_messages.RequestKeyFrame():
             member.needs_key = True
         case client_messages.Undo(request) | client_messages.Redo(request):
-            session.history.undo() if isinstance(message, client_messages.Undo) else session.history.redo()
+            is_undo, history = isinstance(message, client_messages.Undo), session.history
+            check_step_back(history.previous if is_undo else history.next, member)
+            history.undo() if is_undo else history.redo()
             session.scene_changed(member.id, request)
         case client_messages.Compare(is_on, request):
             scene = session.history.scene
