@@ -69,7 +69,7 @@ def run(source: Path) -> Iterator[Callable[..., Recorder]]:
     yield run
 
 
-def read(path: Path) -> Any:
+def read(path: Path | str) -> Any:
     with pl.open(path) as volume:
         return volume.read()
 
@@ -116,6 +116,17 @@ def test_finished_bricks_are_kept(run: Callable[..., Recorder], tmp_path: Path) 
     assert again.seen[0] == ("Training bricks", 1)
     run(tmp_path / "whole.plf", options)
     assert np.array_equal(read(path), read(tmp_path / "whole.plf"))
+
+
+def test_finished_time_steps_are_kept(run: Callable[..., Recorder], source: Path, tmp_path: Path) -> None:
+    np.save(source, np.stack([ball(), 0.9 * ball(), 0.8 * ball()]))
+    options = replace(OPTIONS, steps=60, model="pyramid")
+    path = tmp_path / "a.plf"
+    run(path, options, "Training step 3 of 3", 1)
+    assert {name for name, _ in run(path, options).seen} == {"Training step 3 of 3"}
+    run(tmp_path / "whole.plf", options)
+    for t in range(3):
+        assert np.array_equal(read(f"{path}:t={t}"), read(f"{tmp_path / 'whole.plf'}:t={t}"))
 
 
 def test_a_search_continues(run: Callable[..., Recorder], tmp_path: Path) -> None:
