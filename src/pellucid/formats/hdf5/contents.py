@@ -22,8 +22,8 @@ def dataset_names(path: Path) -> list[str]:
             names.append(name)
 
     try:
-        check_all(path)
         with open_file(path) as file:
+            check_all(path)
             file.visititems(add)
     except (OSError, PellucidError):
         return []
