@@ -204,10 +204,13 @@ def _serve(connection: socket.socket) -> tuple[Arguments, list[int]]:
             request, descriptors = _receive(connection)
         except OSError:
             os._exit(0)
+        # Held back until the fork handles it: here it is ignored, and who asked for the fork may interrupt it at once.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         pid = _fork_sibling()
         if pid == 0:
             connection.close()
             return request, descriptors
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         for descriptor in descriptors:
             os.close(descriptor)
         with suppress(OSError):
@@ -249,6 +252,7 @@ def _run(request: Arguments, descriptors: list[int]) -> None:
     if connection is not None:
         ForkServer(connection).install()
     sys.modules.pop(module, None)  # A fresh interpreter knows it as __main__ alone.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
@@ -265,6 +269,7 @@ def _companion() -> socket.socket:
         os.dup2(nothing, standard)
     os.close(nothing)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     _run(*_serve(socket.socket(fileno=3)))
     sys.exit()
 

@@ -56,3 +56,16 @@ def test_other_commands_and_other_interpreters_start_as_usual(fork_server: ForkS
     assert fork_server.forks == before
     with pytest.raises(FileNotFoundError):
         subprocess.run([*PELLUCID, "--version"], cwd=tmp_path / "absent", check=True)
+
+
+def test_a_fork_is_interrupted_however_early(fork_server: ForkServer, tmp_path: Path) -> None:
+    before = fork_server.forks
+    for _ in range(3):
+        command = [*PELLUCID, "transport", "listen", "127.0.0.1:0", "--token-file", str(tmp_path / "token")]
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            process.send_signal(signal.SIGINT)
+            try:
+                assert process.wait(60) != 0
+            finally:
+                process.kill()
+    assert fork_server.forks == before + 3
