@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 
-from pellucid.instance.input_pacing import LONG_FRAME_BYTES, MAX_FRAMES, MAX_LINES, FrameScanner, PacedProtocol
+from pellucid.instance.input_pacing import (
+    LONG_FRAME_BYTES,
+    MAX_FRAMES,
+    MAX_LINES,
+    MIN_PIECE_BYTES,
+    FrameScanner,
+    PacedProtocol,
+)
 from pellucid.instance.server import HOST, Instance
 from tests.instance.loopback import TIMEOUT_S, http, running
 
@@ -105,7 +112,7 @@ def test_a_body_in_tiny_chunks_is_handled_in_pieces() -> None:
     async def scenario(protocol: PacedProtocol, inner: Inner, connection: Connection) -> None:
         protocol.data_received(data)
         assert len(inner.pieces) == 1 and connection.is_paused
-        pieces = 2 * FLOOD // MAX_LINES + 1
+        pieces = len(data) // MIN_PIECE_BYTES + 1
         await others_have_turns(pieces // 2)
         assert len(inner.pieces) < pieces and connection.is_paused
         await others_have_turns(pieces)
@@ -114,7 +121,19 @@ def test_a_body_in_tiny_chunks_is_handled_in_pieces() -> None:
     inner = Inner()
     paced(scenario, inner)
     assert b"".join(inner.pieces) == data
-    assert max(piece.count(b"\r\n") for piece in inner.pieces) == MAX_LINES
+    assert max(map(len, inner.pieces)) == MIN_PIECE_BYTES
+
+
+def test_lines_of_http_are_handled_in_pieces() -> None:
+    data = (b"a" * 98 + b"\r\n") * 3 * MAX_LINES
+
+    async def scenario(protocol: PacedProtocol, inner: Inner, connection: Connection) -> None:
+        protocol.data_received(data)
+        await others_have_turns(3)
+
+    inner = Inner()
+    paced(scenario, inner)
+    assert inner.pieces == [data[: len(data) // 3]] * 3
 
 
 def test_what_has_few_lines_is_passed_on_as_it_came() -> None:
@@ -160,7 +179,7 @@ def test_a_flood_of_frames_waits(at_once: int) -> None:
 
 
 def test_an_inner_protocol_that_pauses_receives_nothing_until_it_resumes() -> None:
-    data = b"\r\n" * 10 * MAX_LINES
+    data = b"\r\n" * 10 * MIN_PIECE_BYTES
 
     async def scenario(protocol: PacedProtocol, inner: Inner, connection: Connection) -> None:
         protocol.data_received(data)
@@ -178,7 +197,7 @@ def test_an_inner_protocol_that_pauses_receives_nothing_until_it_resumes() -> No
 @pytest.mark.parametrize("how", ["abandoned", "lost", "closed"])
 def test_the_rest_of_a_connection_that_ends_is_not_handled(how: str) -> None:
     async def scenario(protocol: PacedProtocol, inner: Inner, connection: Connection) -> None:
-        protocol.data_received(b"\r\n" * 10 * MAX_LINES)
+        protocol.data_received(b"\r\n" * 10 * MIN_PIECE_BYTES)
         if how == "abandoned":
             protocol.abandon()
         elif how == "lost":

@@ -15,6 +15,8 @@ from pellucid.instance.websocket.message_rates import Rate
 
 MAX_LINES = 256
 """Of HTTP that are handled at once; a chunk of a body has two of its own."""
+MIN_PIECE_BYTES = 4096
+"""Of HTTP, also where it has more lines than that: they may be voxels, whose transfer is not to take long."""
 MAX_FRAMES = 32
 """Of a WebSocket that are handled at once, unless they are long."""
 MAX_FRAMES_PER_SECOND = 500
@@ -147,7 +149,8 @@ class PacedProtocol(asyncio.Protocol):
     def _next_piece(self) -> tuple[int, float]:
         """Where it ends, and how long to wait then."""
         if self._scanner is None:
-            return _end_of_lines(self._data, self._at, MAX_LINES), 0.0
+            end = _end_of_lines(self._data, self._at, MAX_LINES)
+            return max(end, min(self._at + MIN_PIECE_BYTES, len(self._data))), 0.0
         length, frames = self._scanner.scan(memoryview(self._data)[self._at :], MAX_FRAMES)
         return self._at + length, self._frames.take(frames) if frames else 0.0
 
