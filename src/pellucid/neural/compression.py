@@ -313,7 +313,7 @@ class _Compressor:
 
     def quality(self, ensemble: Ensemble, volume: Volume) -> Quality:
         values = self.values(ensemble)
-        return measure(volume, lambda box: to_voxel_type(values(box), volume.dtype))
+        return measure(volume, lambda box: to_voxel_type(values(box), volume.dtype), self.devices[0])
 
     def values(self, ensemble: Ensemble) -> Callable[[Box], Floats]:
         """What gives the values of a box: on a GPU the networks, where they are much faster, else the definition."""

@@ -28,8 +28,12 @@ class Quality:
     max_error: float
 
 
-def measure(volume: Volume, read: Callable[[Box], np.ndarray[tuple[int, ...], np.dtype[np.generic]]]) -> Quality:
-    """Compare a volume with what ``read`` returns for its boxes, slab by slab."""
+def measure(
+    volume: Volume,
+    read: Callable[[Box], np.ndarray[tuple[int, ...], np.dtype[np.generic]]],
+    device: torch.device | str = "cpu",
+) -> Quality:
+    """Compare a volume with what ``read`` returns for its boxes, slab by slab. device: what computes the similarity."""
     low, high = volume.value_range
     extent = (high - low) or 1.0
     squares, largest, similar, windows = 0.0, 0.0, 0.0, 0
@@ -39,7 +43,7 @@ def measure(volume: Volume, read: Callable[[Box], np.ndarray[tuple[int, ...], np
         difference = np.nan_to_num(np.abs(truth - found), nan=math.inf, posinf=math.inf)
         squares += float((difference**2).sum())
         largest = max(largest, float(difference.max()))
-        total, count = _ssim(truth / extent, found / extent)
+        total, count = _ssim(truth / extent, found / extent, device)
         similar, windows = similar + total, windows + count
     mean = squares / math.prod(volume.shape)
     psnr = math.inf if mean == 0 else 20 * math.log10(extent) - 10 * math.log10(mean)
@@ -47,12 +51,14 @@ def measure(volume: Volume, read: Callable[[Box], np.ndarray[tuple[int, ...], np
 
 
 def _ssim(
-    first: np.ndarray[tuple[int, ...], np.dtype[np.float64]], second: np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+    first: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
+    second: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
+    device: torch.device | str,
 ) -> tuple[float, int]:
     """Sum of the structural similarity of all windows in a slab, and how many there are."""
     if min(first.shape) < SSIM_WINDOW:
         return 0.0, 0
-    a, b = (torch.from_numpy(one)[None, None] for one in (first, second))
+    a, b = (torch.from_numpy(one).to(device)[None, None] for one in (first, second))
 
     def mean(values: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.avg_pool3d(values, SSIM_WINDOW, stride=1)
