@@ -1,4 +1,4 @@
-"""Real scans go to every writable format and back without a changed voxel."""
+"""Real scans go to every writable format and back without a changed voxel: one whole, a box of the others."""
 
 from pathlib import Path
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pellucid
+from pellucid.box import Box
 from pellucid.formats.registry import writable_formats
 from tests.shared_data import shared
 
@@ -17,6 +18,8 @@ SCANS = {
     "fibsem_2": ("em/fibsem_2.h5", ":/raw", (250, 250, 250), "uint8"),
     "labels": ("em/fibsem_2.h5", ":/labels", (250, 250, 250), "int32"),
 }
+WHOLE = "engine"
+PART = Box((60, 100, 70), (190, 201, 177))
 TARGETS = {
     "hdf5": ["a.h5"],
     "metaimage": ["a.mha", "a.mhd"],
@@ -41,9 +44,10 @@ def test_there_and_back(scan: str, target: str, tmp_path: Path) -> None:
     file, dataset, shape, dtype = SCANS[scan]
     with pellucid.open(f"{shared(file)}{dataset}") as source:
         assert (source.shape, source.dtype.name) == (shape, dtype)
-        expected = source.read()
-        there = f"{tmp_path}/{target.format(*shape, dtype)}"
-        pellucid.convert(source, there).close()
+        box = source.box if scan == WHOLE else PART
+        expected = source.read(box)
+        there = f"{tmp_path}/{target.format(*box.shape, dtype)}"
+        pellucid.convert(source, there, box=box).close()
     with pellucid.convert(there, tmp_path / "back.npy") as back:
         assert np.array_equal(back.read(), expected)
         assert back.dtype == expected.dtype
