@@ -34,7 +34,7 @@ CLONE_PARENT = 0x8000
 CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine())
 """The number of the system call."""
 COPIED_LIMITS = (resource.RLIMIT_NOFILE, resource.RLIMIT_AS, resource.RLIMIT_DATA, resource.RLIMIT_FSIZE)
-FORKED = ("pellucid", "tests.cli.interruptible")
+FORKED = ("pellucid", "tests.cli.interruptible", "tests.instance.killed_sender", "tests.transport.peer")
 """How the names of modules begin that forks may run."""
 PRELOADED = (
     "warp",
