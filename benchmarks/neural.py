@@ -3,13 +3,13 @@
     python -m benchmarks.neural [--quick] [--json FILE]
 
 PSNR over all voxels at equal bytes: our default model, rounded and coded, beside AMGSRN as published (float32
-parameters), SZ3, ZFP, SPERR and the volume subsampled to the same bytes. On a GPU also how fast fields train and are
-evaluated, beside PyTorch. Real scans are taken from ../shared/data; those that are absent are left out by name.
+parameters), SZ3, ZFP, SPERR and the volume subsampled to the same bytes. Real scans are taken from ../shared/data;
+those that are absent are left out by name.
 """
 
 import math
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +22,6 @@ import hdf5plugin
 import numpy as np
 import torch
 
-from benchmarks.neural_speed import speed_rows
 from benchmarks.table import Row, options, report, unavailable
 from pellucid.box import Box
 from pellucid.neural.compression import CompressionOptions, compress
@@ -59,24 +58,18 @@ QUICK = Size(32, (), (16_384,), 60)
 def main() -> None:
     given = options("Neural fields beside classic codecs.")
     size = QUICK if given.is_quick else FULL
-    volumes = _volumes(size)
-    rows: list[Row] = []
+    volumes = [*scans(size.scans), ("smooth", smooth(size.side)), ("turbulent", turbulent(size.side))]
+    rows = [unavailable(name, "ours", "absent") for name in size.scans if not _path(name).exists()]
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        waiting = []
-        for name, array in volumes:
-            for target in size.sizes:
-                waiting.append(start_rows(name, array, target, size, pool))
-        for finish in waiting:
-            rows += finish()
-    rows += [unavailable(name, "ours", "absent") for name in size.scans if not _path(name).exists()]
-    if torch.cuda.is_available():
-        rows += speed_rows([(name, array) for name, array in volumes if name in SCANS])
-    report("neural", rows, str(size), given)
+        for target in size.sizes:
+            for finish in [start_rows(name, array, target, size, pool) for name, array in volumes]:
+                rows += finish()
+            report("neural", rows, str(size), given)
 
 
-def _volumes(size: Size) -> list[tuple[str, Array]]:
-    found = [(name, open_volume(str(SHARED / SCANS[name])).read()) for name in size.scans if _path(name).exists()]
-    return [*found, ("smooth", smooth(size.side)), ("turbulent", turbulent(size.side))]
+def scans(names: Sequence[str]) -> list[tuple[str, Array]]:
+    """Those of the real volumes that are there."""
+    return [(name, open_volume(str(SHARED / SCANS[name])).read()) for name in names if _path(name).exists()]
 
 
 def _path(name: str) -> Path:
