@@ -131,7 +131,7 @@ def test_a_header_has_what_was_known_of_the_image_and_what_its_encoding_adds() -
     assert header == {
         "number": 1, "view": "main", "revision": 3, "width": 3, "height": 2, "full_width": 6, "full_height": 4,
         "encoding": "jpeg", "is_exact": False, "full_resolution": 1.0, "input_sent_at_ms": 0.0, "codec": "",
-        "is_key": True, "type": "frame",
+        "is_key": True, "type": "frame", "is_along_rays": False,
     }  # fmt: skip
 
 
