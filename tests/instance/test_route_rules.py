@@ -221,7 +221,7 @@ def test_guests_have_few_heavy_requests_at_a_time() -> None:
 
     async def ask(has: Capability) -> None:
         scope = {"type": "http", "method": "GET", "path": "/heavy", "root_path": "", "query_string": b"",
-                 "headers": [], "capability": has}  # fmt: skip
+                 "headers": [], "capability": has, "is_current": lambda: True}  # fmt: skip
 
         async def send(message: Any) -> None:
             if message["type"] == "http.response.start":
@@ -243,3 +243,52 @@ def test_guests_have_few_heavy_requests_at_a_time() -> None:
     checked = RouteMiddleware(app, RouteTable(app.routes))
     asyncio.run(run())
     assert statuses == [200]
+
+
+async def asked(checked: RouteMiddleware, is_current: bool, headers: dict[str, str] | None = None) -> int:
+    """The status that a guest's request for /light gets."""
+    given = [(name.encode(), value.encode()) for name, value in (headers or {}).items()]
+    scope = {"type": "http", "method": "POST", "path": "/light", "root_path": "", "query_string": b"",
+             "headers": given, "capability": "control", "is_current": lambda: is_current}  # fmt: skip
+    statuses: list[int] = []
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    await checked(scope, receive, send)
+    return statuses[0]
+
+
+def light_routes() -> RouteMiddleware:
+    app = FastAPI(openapi_url=None)
+
+    @app.post("/light", dependencies=[needs("control", max_body_bytes=2**18)])
+    async def light() -> None: ...
+
+    return RouteMiddleware(app, RouteTable(app.routes))
+
+
+def test_a_guest_whose_link_is_revoked_while_the_request_waits_is_refused() -> None:
+    checked = light_routes()
+    assert asyncio.run(asked(checked, is_current=True)) == 200
+    assert asyncio.run(asked(checked, is_current=False)) == 403
+
+
+def test_requests_beyond_what_can_be_answered_soon_are_refused_and_not_left_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waited: list[float] = []
+
+    async def wait(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr(asyncio, "sleep", wait)
+    checked, chunked = light_routes(), {"transfer-encoding": "chunked"}
+    found = [asyncio.run(asked(checked, is_current=True, headers=chunked)) for _ in range(16)]
+    assert found[0] == 200
+    assert found[-1] == 429
+    assert max(waited) <= route_rules.MAX_WAIT_S + MAX_GUEST_BODY_BYTES / 1024 / 100

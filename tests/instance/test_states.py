@@ -36,6 +36,8 @@ def test_an_instance_restarted_with_a_link_shows_the_same_picture(instance: Inst
         assert client.get("/api/state", headers=guest).status_code == 403  # It opens that state, and no more.
         assert client.post("/api/links/0123456789/open", headers=guest).status_code == 403
         assert client.post(f"/api/links/{link['name']}/open", headers=guest).status_code == 200
+        again_at_once = client.post(f"/api/links/{link['name']}/open", headers=guest)
+        assert again_at_once.status_code == 429  # Or a guest could keep the scene from its owner.
         again = page.hear_text("state")
         while again["scene"]["volumes"][0]["mode"] != "mean":
             again = page.hear_text("state")

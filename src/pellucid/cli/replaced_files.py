@@ -5,12 +5,12 @@ recognised by a mark.
 Not here: whether the file is an input (engines.output_check), volumes (engines.partial_output).
 """
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pellucid.errors import OutputExists, PellucidError
+from pellucid.formats.local_files import written_whole
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -58,12 +58,8 @@ def save_marked_image(image: "Image.Image", path: Path) -> None:
 
     text = PngImagePlugin.PngInfo()
     text.add_text(SOFTWARE, OWN_MARK)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        image.save(partial, "png", pnginfo=text)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with written_whole(path) as file:
+        image.save(file, "png", pnginfo=text)
 
 
 def is_movie_file(path: Path) -> bool:

@@ -12,6 +12,7 @@ import fcntl
 import hashlib
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,8 +52,11 @@ class PartialOutput:
         try:
             if self._target.is_remote:
                 make_private_folder(self.folder.parent)
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(self.folder / "lock", os.O_CREAT | os.O_RDWR, 0o600)
+            self.folder.parent.mkdir(parents=True, exist_ok=True)
+            # For its owner alone, or others who may write beside the output could put links to any file into it.
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            _refuse_others(self.folder)
+            self._lock = os.open(self.folder / "lock", os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
         except OSError as error:
             raise NotWritable(self._target.path, error.strerror or str(error)) from error
         self._take_lock()
@@ -124,6 +128,17 @@ def _refuse_to_replace(target: Location, *, overwrite: bool) -> None:
 def _refuse_foreign_remains(folder: Path) -> None:
     if folder.exists() and not (folder.is_dir() and ((folder / "lock").exists() or not any(folder.iterdir()))):
         raise InvalidInput(f"{folder} exists and was not created by Pellucid.", remedy="Rename or move it.")
+
+
+def _refuse_others(folder: Path) -> None:
+    """What others made, or may change, is not gone on with: a link in it could lead to any file of the user's."""
+    status = folder.lstat()
+    if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022:
+        return
+    raise InvalidInput(
+        f"{folder} belongs to another user, or others may write into it.",
+        remedy="Remove it, or choose another name for the output.",
+    )
 
 
 def _beside(target: Location) -> Path:

@@ -1,7 +1,8 @@
 """Opening local files: only regular files, and only inside the allowed folders if there are any.
 
 Here: allow_only(), which limits this process and its children to some folders; open_local(), with which every reader
-opens a file; check_allowed(), for files that a library opens itself; recorded_paths(), which lists them all.
+opens a file; check_allowed(), for files that a library opens itself; recorded_paths(), which lists them all;
+written_whole(), with which a file is written.
 Not here: bytes at positions (sources), what a page may name (instance.files).
 
 A file can name others: detached voxels, links, virtual datasets, symbolic links. A process that serves pages limits
@@ -12,12 +13,14 @@ other, as the user who opens it may read them anyway.
 import errno
 import json
 import os
+import secrets
 import stat
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
+from typing import BinaryIO
 
 from pellucid.errors import InvalidInput, NotAllowed, NotFound
 from pellucid.settings import ALLOWED_FOLDERS_VARIABLE
@@ -26,6 +29,8 @@ VARIABLE = ALLOWED_FOLDERS_VARIABLE
 """A JSON list of folders. In the environment, so that child processes have the same limit."""
 
 _recorded: ContextVar[set[str] | None] = ContextVar("recorded", default=None)
+MAX_NAME = 200
+"""Characters of a file's name in the name that it has while it is written."""
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
@@ -135,3 +140,22 @@ def _refuse_irregular(path: str | Path, mode: int) -> None:
     raise InvalidInput(
         f"{path} is a {kind}, not a regular file.", remedy="Copy its content into a file, and open that."
     )
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to, which gets its name when all went well, and disappears when not.
+
+    It is created, never found: in a folder where others may write, a name that can be guessed may be a link to any
+    file.
+    """
+    part = path.with_name(f".{path.name[:MAX_NAME]}.{secrets.token_hex(8)}.partial")
+    descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        with os.fdopen(descriptor, "w+b") as file:
+            yield file
+        part.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise

@@ -88,6 +88,7 @@ class Session:
         self.roots.connect(self.worker.folder_limit, self.tasks.folder)
         self.previews, self.drafts = PreviewRequests(self.worker, self.roots), DraftStore(self.tasks)
         self.connections, self.guest_turn = ConnectionRegistry(clock=setup.clock), asyncio.Lock()
+        self.link_opened_at = float("-inf")
         self.socket = self.transfer = ""
         self.runner = setup.runner
         self.owner_url: Callable[[], str] = lambda: ""

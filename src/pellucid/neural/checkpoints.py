@@ -4,7 +4,6 @@ Here: save_arrays and load_arrays; TrainingCheckpoint, which saves a training fr
 Not here: what is in a training (training), which folder belongs to which output (compression).
 """
 
-import os
 import time
 import zipfile
 import zlib
@@ -13,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from pellucid.formats.local_files import written_whole
 
 PERIOD_S = 10.0
 """So much training is lost at most when it is interrupted; more where saving takes long."""
@@ -24,13 +25,8 @@ Arrays = Mapping[str, np.ndarray[Any, Any]]
 def save_arrays(path: Path, arrays: Arrays) -> None:
     """Write arrays whole, or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.part{os.getpid()}")
-    try:
-        with part.open("wb") as file:
-            np.savez(file, **dict(arrays))  # type: ignore[arg-type]
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with written_whole(path) as file:
+        np.savez(file, **dict(arrays))  # type: ignore[arg-type]
 
 
 def load_arrays(path: Path) -> Arrays | None:

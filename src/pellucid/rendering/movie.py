@@ -7,7 +7,6 @@ Not here: drawing the images (renderer), where the camera goes (camera_path).
 import hashlib
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 
 from pellucid import progress
 from pellucid.errors import InvalidInput, OutputExists
+from pellucid.formats.local_files import written_whole
 from pellucid.formats.protocol import Voxels
 
 Draw = Callable[[int], Voxels]
@@ -95,8 +95,11 @@ def _save_file(path: Path, kind: MovieFormat, images: Iterator[Voxels], frames_p
     import av
 
     with (
-        _completed(path) as partial,
-        av.open(str(partial), "w", format=kind.container, container_options=kind.container_options) as output,
+        written_whole(path) as file,
+        # By its descriptor: the index is moved to the front of a movie by opening it again.
+        av.open(
+            f"/dev/fd/{file.fileno()}", "w", format=kind.container, container_options=kind.container_options
+        ) as output,
     ):
         stream: Any = None
         for rgba in images:
@@ -162,10 +165,10 @@ def _save_folder(folder: Path, draw: Draw, count: int, describe: str) -> None:
     (folder / STAMP).write_text(f"{stamp}\n")
     missing = [number for number in range(count) if not _numbered(folder, number, count).exists()]
     for number, rgba in zip(missing, _counted(draw, missing), strict=True):
-        with _completed(_numbered(folder, number, count)) as partial:
+        with written_whole(_numbered(folder, number, count)) as file:
             from PIL import Image
 
-            Image.fromarray(rgba).save(partial, "PNG")
+            Image.fromarray(rgba).save(file, "PNG")
 
 
 def _check_same(folder: Path, stamp: str) -> None:
@@ -178,14 +181,3 @@ def _check_same(folder: Path, stamp: str) -> None:
 
 def _numbered(folder: Path, number: int, count: int) -> Path:
     return folder / f"{number:0{max(4, len(str(count - 1)))}d}.png"
-
-
-@contextmanager
-def _completed(path: Path) -> Iterator[Path]:
-    """A name to write to, which becomes the real one when all went well, and disappears when not."""
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        yield partial
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)

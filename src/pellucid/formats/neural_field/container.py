@@ -15,6 +15,7 @@ from typing import Any
 
 from pellucid.errors import Corrupted, InvalidInput, Truncated
 from pellucid.formats.byte_sources import FileBytes, disk_full_errors, existing_file
+from pellucid.formats.local_files import written_whole
 
 MAGIC = b"\x89PLF\r\n\x1a\n"
 VERSION = 1
@@ -31,18 +32,13 @@ def write_file(path: Path, header: dict[str, Any], sections: dict[str, bytes]) -
         position = _aligned(position + len(data))
     text = json.dumps({**header, "sections": table}, allow_nan=False, separators=(",", ":")).encode()
     start = _aligned(_FIXED.size + len(text))
-    part = path.with_name(f".{path.name}.part{os.getpid()}")
-    try:
-        with disk_full_errors(path), part.open("wb") as file:
-            file.write(_FIXED.pack(MAGIC, VERSION, len(text), zlib.crc32(text)) + text)
-            for (position, _, _), data in zip(table.values(), sections.values(), strict=True):
-                file.seek(start + position)
-                file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with disk_full_errors(path), written_whole(path) as file:
+        file.write(_FIXED.pack(MAGIC, VERSION, len(text), zlib.crc32(text)) + text)
+        for (position, _, _), data in zip(table.values(), sections.values(), strict=True):
+            file.seek(start + position)
+            file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 class FileSections:

@@ -41,7 +41,8 @@ AGENT, SESSION, TICKET = "pellucid-agent", "pellucid-session", "ticket="
 
 class TokenMiddleware:
     """Behind it, ``scope["grant"]`` is what a request may do, ``scope["capability"]`` how much of that, both None where
-    it shows no access; and ``scope["channel"]`` is how it came. What a page of another address asks for is refused."""
+    it shows no access; ``scope["is_current"]()`` says whether its link still works, and ``scope["channel"]`` is how it
+    came. What a page of another address asks for is refused."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app, self._access = app, access
@@ -77,6 +78,7 @@ class TokenMiddleware:
         channel = scope["channel"] = self._access.channel(headers.get(AGENT))
         grant = scope["grant"] = self._grant(scope, headers, channel)
         scope["capability"] = None if grant is None else grant.capability
+        scope["is_current"] = lambda: grant is None or self._access.is_current(grant)
 
     def _grant(self, scope: Scope, headers: Headers, channel: AccessChannel) -> Grant | None:
         query: str = scope["query_string"].decode("latin-1")

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pellucid.errors import InvalidInput, NotAllowed, NotFound, PellucidError, TooManyRequests
 from pellucid.instance.access.capabilities import allows, require
-from pellucid.instance.access.sessions import FRESH_LINK
+from pellucid.instance.access.sessions import ASK_OWNER, FRESH_LINK
 from pellucid.instance.process import error_body
 from pellucid.instance.protocol.shared_types import Capability
 from pellucid.instance.websocket.message_rates import Rate
@@ -31,6 +31,8 @@ MAX_STREAM_BYTES = 2**40
 """Of a body that its route writes away as it comes, and checks as it does."""
 MAX_GUEST_BODY_BYTES = 2**18
 MAX_GUEST_REQUESTS_PER_SECOND = 100
+MAX_WAIT_S = 5.0
+"""Where guests' requests wait longer for their turn, further ones are refused: a few must not lock out all others."""
 MAX_GUEST_HEAVY = 2
 """Of all guests together."""
 COUNTED_BYTES = 1024
@@ -128,9 +130,10 @@ class RouteMiddleware:
             await self._app(scope, receive, send)
             return
         has: Capability | None = scope["capability"]
-        if is_guest := has is not None and not allows(has, "own"):
-            await asyncio.sleep(self._guests.take())
+        is_guest = has is not None and not allows(has, "own")
         try:
+            if is_guest:
+                await self._turn(scope)
             rule = self._checked(scope)
             if is_guest and rule.is_heavy and self._heavy >= MAX_GUEST_HEAVY:
                 raise TooManyRequests(
@@ -142,12 +145,24 @@ class RouteMiddleware:
         self._heavy += (weight := int(is_guest and rule.is_heavy))
         try:
             if is_guest and rule.max_body_bytes:
-                await asyncio.sleep(self._guests.take(_counted_bytes(scope) // COUNTED_BYTES))
+                try:
+                    await self._turn(scope, _counted_bytes(scope) // COUNTED_BYTES)
+                except PellucidError as error:
+                    await refuse(scope, receive, send, error)
+                    return
             if scope["type"] == "http" and (rule.capability is None or is_guest):
                 receive = _timed(receive, rule.capability is None)
             await self._app(scope, _limited(receive, rule.max_body_bytes), send)
         finally:
             self._heavy -= weight
+
+    async def _turn(self, scope: Scope, count: int = 1) -> None:
+        """Wait for a guest's turn. Its link may be revoked meanwhile; where others wait too long, nobody else may."""
+        if self._guests.debt_s > MAX_WAIT_S:
+            raise TooManyRequests("The viewer is busy with other requests of guests.", remedy="Try again in a moment.")
+        await asyncio.sleep(self._guests.take(count))
+        if not scope["is_current"]():
+            raise NotAllowed("The link of this request was revoked.", remedy=ASK_OWNER)
 
     def _checked(self, scope: Scope) -> RouteRule:
         rule, is_known = self._table.find(scope)

@@ -5,19 +5,24 @@ Not here: the secrets in them (sessions), saving states (saved_states, tasks).
 """
 
 import asyncio
+import time
 from typing import Annotated
 
 from fastapi import APIRouter, Path
 
-from pellucid.instance.access.capabilities import require
+from pellucid.errors import TooManyRequests
+from pellucid.instance.access.capabilities import allows, require
 from pellucid.instance.access.route_rules import needs
-from pellucid.instance.access.sessions import ShareLink
+from pellucid.instance.access.sessions import Grant, ShareLink
 from pellucid.instance.protocol import access, http_bodies
 from pellucid.instance.routes.dependencies import REFUSALS, Came, Granted, Here
 from pellucid.instance.scene import loading, saved_states
+from pellucid.instance.session import Session
 
 router = APIRouter(tags=["sharing"], responses=REFUSALS)
 VIEW, OWN = [needs("view")], [needs("own")]
+OPENING_PAUSE_S = 10.0
+"""Between two openings of saved scenes by guests."""
 Name = Annotated[str, Path(pattern="^[0-9a-f]{10}$")]
 
 
@@ -52,7 +57,18 @@ async def open_link(name: Name, session: Here, grant: Granted) -> http_bodies.Re
     """Show a saved state: the owner any, guests the one of their link."""
     if grant.state != name:
         require(grant.capability, "own")
+    _limit_opening(session, grant)
     return http_bodies.Revision(await loading.restore(session, await asyncio.to_thread(saved_states.load_state, name)))
+
+
+def _limit_opening(session: Session, grant: Grant) -> None:
+    """A guest's link takes the scene from whoever has the controls: not again and again."""
+    now = time.monotonic()
+    if allows(grant.capability, "own"):
+        return
+    if now - session.link_opened_at < OPENING_PAUSE_S:
+        raise TooManyRequests("A saved scene was opened a moment ago.", remedy=f"Wait {OPENING_PAUSE_S:.0f} s.")
+    session.link_opened_at = now
 
 
 def _reply(share: ShareLink) -> access.Share:

@@ -134,6 +134,8 @@ async def _receive(websocket: WebSocket, session: Session, member: ConnectedClie
         while not member.outbox.is_overfull:
             text = await _text(websocket)
             await asyncio.sleep(limiter.wait_s(len(text)))
+            if member.outbox.is_overfull:  # Its link was revoked meanwhile.
+                return
             try:
                 limiter.check(len(text))
                 message = read(text)
@@ -142,7 +144,8 @@ async def _receive(websocket: WebSocket, session: Session, member: ConnectedClie
                 continue
             if (delay_s := limiter.offer(message)) > 0:
                 await asyncio.sleep(delay_s)
-                act(message)
+                if not member.outbox.is_overfull:
+                    act(message)
     finally:
         limiter.close()
 

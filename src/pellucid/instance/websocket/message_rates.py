@@ -70,6 +70,11 @@ class Rate:
         self._interval_s, self._slack_s, self._clock = 1 / per_second, 1 - 1 / per_second, clock
         self._next_at = float("-inf")
 
+    @property
+    def debt_s(self) -> float:
+        """The seconds until the next turn comes."""
+        return max(0.0, self._next_at - self._slack_s - self._clock())
+
     def take(self, count: int = 1) -> float:
         """Take a turn, or as many as one large thing counts for; the seconds until it comes."""
         now = self._clock()
