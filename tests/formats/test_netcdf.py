@@ -167,6 +167,45 @@ def test_packed_values_of_netcdf4(chunk: tuple[int, int, int] | None, tmp_path: 
         path.rename(tmp_path / "a.nc")
 
 
+@pytest.mark.parametrize("format", [*CLASSIC, "NETCDF4"])
+@pytest.mark.parametrize("dtype", ["i2", "f4", "f8"])
+@pytest.mark.parametrize("attribute", ["_FillValue", "missing_value"])
+def test_missing_values_are_nan(
+    format: Literal["NETCDF3_CLASSIC", "NETCDF4"], dtype: Literal["i2", "f4", "f8"], attribute: str, tmp_path: Path
+) -> None:
+    with netCDF4.Dataset(tmp_path / "a.nc", "w", format=format) as file:
+        for name, length in zip("zyx", SHAPE, strict=True):
+            file.createDimension(name, length)
+        fill_value = -999 if attribute == "_FillValue" else None
+        density = file.createVariable("density", dtype, ("z", "y", "x"), fill_value=fill_value)
+        if attribute == "missing_value":
+            density.missing_value = np.array(-999, dtype)
+        if dtype == "i2":
+            density.scale_factor, density.add_offset = 0.25, 100.0
+        density.set_auto_maskandscale(False)
+        stored = numbers(SHAPE, "int16") % 100
+        stored[1, 2, 3] = -999
+        density[:] = stored
+    with netCDF4.Dataset(tmp_path / "a.nc") as file:
+        expected = np.ma.filled(file["density"][:].astype(np.float64), np.nan)
+    with pellucid.open(tmp_path / "a.nc") as volume:
+        assert volume.dtype.name == {"i2": "float32", "f4": "float32", "f8": "float64"}[dtype]
+        assert np.isnan(volume[1, 2, 3])
+        np.testing.assert_array_equal(volume.read(), expected)
+        assert volume.value_range == (np.nanmin(expected), np.nanmax(expected))
+
+
+def test_whole_numbers_that_are_not_packed_stay_as_they_are(tmp_path: Path) -> None:
+    with netCDF4.Dataset(tmp_path / "a.nc", "w") as file:
+        for name, length in zip("zyx", SHAPE, strict=True):
+            file.createDimension(name, length)
+        file.createVariable("density", "i2", ("z", "y", "x"), fill_value=-999)[:] = np.ma.masked_equal(
+            np.full(SHAPE, 7, np.int16), 0
+        )
+    with pellucid.open(tmp_path / "a.nc") as volume:
+        assert (volume.dtype.name, volume.value_range) == ("int16", (7, 7))
+
+
 def test_an_attribute_of_another_program_scales_nothing(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.create_dataset("density", data=np.ones(SHAPE, np.int16)).attrs["scale_factor"] = 0.5

@@ -4,6 +4,7 @@ Here: choosing the variable, spacing from coordinate variables, packed values, r
 Not here: the header's bytes (netcdf_header), NetCDF 4 (hdf5).
 """
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +16,13 @@ from pellucid.formats.byte_sources import FileBytes, local_path, read_head
 from pellucid.formats.flat.netcdf_header import TYPES, Contents, Variable, parse_header, print_header
 from pellucid.formats.flat.placement import Placement
 from pellucid.formats.flat.reader_writer import (
+    MISSING,
     FlatReader,
     FlatWriter,
-    ScaledReader,
     one_level,
     open_array,
     refuse_unfinished,
+    with_values,
 )
 from pellucid.formats.limits import FormatLimits
 from pellucid.formats.location import Location
@@ -48,7 +50,7 @@ def open_reader(location: Location) -> Reader:
     header = Header(one_level(placement.shape, spacing), dtype, unit, times, channels)
     reader = FlatReader(header, placement, FileBytes(path))
     slope, intercept = variable.number("scale_factor", 1.0), variable.number("add_offset", 0.0)
-    return reader if (slope, intercept) == (1.0, 0.0) else ScaledReader(reader, slope, intercept)
+    return with_values(reader, slope, intercept, [variable.number(name, math.nan) for name in MISSING])
 
 
 def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> Writer:

@@ -7,6 +7,7 @@ Not here: what the headers say (each format), moving bytes (flat, sources).
 
 import gzip
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 from pathlib import Path
@@ -50,24 +51,54 @@ class FlatReader:
 
 
 class ScaledReader:
-    """Stored numbers that mean ``slope * number + intercept``, given as float32."""
+    """Stored numbers that mean ``slope * number + intercept``, given as float32; those that are not scaled keep their
+    type. missing: numbers that stand for no value, given as NaN."""
 
-    def __init__(self, stored: Reader, slope: float, intercept: float) -> None:
+    def __init__(self, stored: Reader, slope: float, intercept: float, missing: Sequence[float] = ()) -> None:
         self._stored = stored
         self._slope = slope
         self._intercept = intercept
-        self.header = replace(stored.header, dtype=np.dtype(np.float32))
+        dtype = stored.header.dtype
+        self._missing = [number for one in missing if (number := _as_stored(one, dtype)) is not None]
+        self._is_scaled = not missing or (slope, intercept) != (1.0, 0.0)
+        self.header = replace(stored.header, dtype=np.dtype(np.float32) if self._is_scaled else dtype)
 
     def read(self, box: Box, out: Voxels, *, level: int = 0, t: int = 0, c: int = 0) -> None:
         depth = self._stored.header.levels[level].chunk[0]
         for part in box.tiles((depth, *box.stop[1:])):
             numbers: Voxels = np.empty(part.shape, self._stored.header.dtype)
             self._stored.read(part, numbers, level=level, t=t, c=c)
+            is_missing = [numbers == number for number in self._missing]
             # In float64: int32 numbers would lose digits before they are scaled.
-            out[part.relative_to(box.start).slices] = numbers.astype(np.float64) * self._slope + self._intercept
+            values = numbers.astype(np.float64) * self._slope + self._intercept if self._is_scaled else numbers
+            for which in is_missing:
+                values[which] = np.nan
+            out[part.relative_to(box.start).slices] = values
 
     def close(self) -> None:
         self._stored.close()
+
+
+MISSING = ("_FillValue", "missing_value")
+"""Attributes of NetCDF that say which number stands for no value."""
+
+
+def with_values(stored: Reader, slope: float, intercept: float, missing: Sequence[float]) -> Reader:
+    """A variable of NetCDF as its values: scaled, and NaN where there is none. Whole numbers that are not scaled stay
+    as they are: none of them stands for no value."""
+    is_scaled = (slope, intercept) != (1.0, 0.0)
+    known = [number for number in missing if np.isfinite(number)]
+    if not is_scaled and (not known or stored.header.dtype.kind != "f"):
+        return stored
+    return ScaledReader(stored, slope, intercept, known)
+
+
+def _as_stored(number: float, dtype: np.dtype[Any]) -> Any:
+    """A number as it is stored; None where no voxel can have it."""
+    if dtype.kind == "f":
+        return dtype.type(number)
+    # A signed number may stand for an unsigned one.
+    return np.array(int(number)).astype(dtype)[()] if number == int(number) and abs(number) < 2**63 else None
 
 
 class FlatWriter:

@@ -13,13 +13,14 @@ from typing import Any
 from pellucid.box import Box
 from pellucid.errors import Corrupted
 from pellucid.formats.byte_sources import local_path
-from pellucid.formats.flat.reader_writer import ScaledReader
+from pellucid.formats.flat.reader_writer import with_values
 from pellucid.formats.hdf5.links import LinkedFile
 from pellucid.formats.hdf5.lookup import find_dataset
 from pellucid.formats.hdf5.metadata import (
     axes_of,
     level_datasets,
     level_of,
+    missing_of,
     native_type,
     pipeline_of,
     scaling_of,
@@ -41,7 +42,7 @@ _BROKEN = (LookupError, OSError, RuntimeError, ValueError, TypeError, AttributeE
 class Hdf5Reader:
     """One dataset and its coarser levels, as they are stored.
 
-    scaling: slope and intercept that turn the stored numbers into values.
+    scaling: slope and intercept that turn the stored numbers into values; missing: numbers that stand for no value.
     """
 
     def __init__(self, location: Location, threads: int | None = None) -> None:
@@ -53,7 +54,7 @@ class Hdf5Reader:
             self.dataset_name: str = dataset.name
             self.arrays: tuple[Hdf5Array, ...] = ()
             self._open_levels(dataset)
-            self.scaling = scaling_of(dataset)
+            self.scaling, self.missing = scaling_of(dataset), missing_of(dataset)
         except _BROKEN as error:
             self.close()
             raise Corrupted(self._path, f"its structure is invalid ({error})") from error
@@ -91,7 +92,7 @@ class Hdf5Reader:
 def open_reader(location: Location) -> Reader:
     """The dataset that the location names, or the only volume of the file."""
     reader = Hdf5Reader(location)
-    return reader if reader.scaling == (1.0, 0.0) else ScaledReader(reader, *reader.scaling)
+    return with_values(reader, *reader.scaling, reader.missing)
 
 
 def open_writer(location: Location, layout: Layout, *, resume: bool = False) -> Writer:

@@ -8,6 +8,7 @@ Axes: labels of the dimension scales where every axis has one of t, c, z, y, x; 
 ``spacing_nm`` (or _um, _mm), or ``resolution``, all along (z, y, x).
 """
 
+import math
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 
 from pellucid.errors import DatasetMissing, UnknownCodec, UnsupportedType
 from pellucid.formats.axis_guess import refuse_empty_axes, unnamed_letters
+from pellucid.formats.flat.reader_writer import MISSING
 from pellucid.formats.hdf5.filters import Filter, Pipeline
 from pellucid.formats.hdf5.links import LinkedFile
 from pellucid.formats.hdf5.lookup import level_names
@@ -100,10 +102,20 @@ def spacing_of(dataset: Any) -> tuple[Spacing | None, str]:
 
 def scaling_of(dataset: Any) -> tuple[float, float]:
     """Slope and intercept of packed values in a NetCDF 4 file; (1, 0) where stored numbers are the values."""
-    if _NETCDF_ATTRIBUTE not in dataset.file.attrs and Path(dataset.file.filename).suffix.lower() not in _NETCDF_NAMES:
+    if not _is_netcdf(dataset):
         return 1.0, 0.0
     slope, intercept = _number(dataset, "scale_factor", 1.0), _number(dataset, "add_offset", 0.0)
     return slope, intercept
+
+
+def missing_of(dataset: Any) -> list[float]:
+    """Numbers that stand for no value in a NetCDF 4 file."""
+    return [_number(dataset, name, math.nan) for name in MISSING] if _is_netcdf(dataset) else []
+
+
+def _is_netcdf(dataset: Any) -> bool:
+    is_named_so = Path(dataset.file.filename).suffix.lower() in _NETCDF_NAMES
+    return _NETCDF_ATTRIBUTE in dataset.file.attrs or is_named_so
 
 
 def _number(dataset: Any, name: str, otherwise: float) -> float:
