@@ -5,6 +5,9 @@ Here: nothing of its own.
 
 import sys
 
-from pellucid.cli.main import main
+try:
+    from pellucid.cli.main import main
+except KeyboardInterrupt:
+    sys.exit(130)
 
 sys.exit(main())

@@ -45,7 +45,10 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code says whether it worked (0), failed (1), was misused (2) or interrupted (130)."""
-    options = _parser().parse_args(join_negative_numbers(sys.argv[1:] if arguments is None else arguments))
+    try:  # Importing all commands takes a moment, in which Ctrl-C needs no traceback.
+        options = _parser().parse_args(join_negative_numbers(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:
+        return INTERRUPTED
     logging.basicConfig(level=logging.WARNING, handlers=[_log_handler()])
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # A terminal that lacks a sign of ours shows another instead.
