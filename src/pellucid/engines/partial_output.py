@@ -131,7 +131,7 @@ def _refuse_foreign_remains(folder: Path) -> None:
 
 
 def _refuse_others(folder: Path) -> None:
-    """What others made, or may change, is not gone on with: a link in it could lead to any file of the user's."""
+    """Remains that another user made, or may change, are not continued: a link in them could lead to any file."""
     status = folder.lstat()
     if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022:
         return

@@ -13,8 +13,8 @@ from pellucid.box import Box, Shape, grid_shape
 from pellucid.device import Device, LaunchRange, launch, runtime
 from pellucid.errors import NotEnoughMemory
 from pellucid.fields.cell_ranges import touched_cells
-from pellucid.fields.device_field import DeviceField
-from pellucid.fields.sizes import BYTES_PER_CELL, CELL, STORED_AS, VOXEL_KINDS
+from pellucid.fields.device_field import DeviceField, stored_type
+from pellucid.fields.sizes import BYTES_PER_CELL, CELL, VOXEL_KINDS
 from pellucid.fields.textures.textures import whole_texture
 from pellucid.fields.textures.upload import upload
 from pellucid.formats.protocol import Voxels
@@ -30,7 +30,7 @@ class DenseField(DeviceField):
     def __init__(self, volume: Volume, device: Device, *, is_texture: bool = True) -> None:
         super().__init__(volume, device)
         self._volume = volume
-        self._stored = np.dtype(STORED_AS.get(volume.dtype.name, volume.dtype.name))
+        self._stored = stored_type(volume)
         self.nbytes = dense_bytes(volume)
         _check_fits(self.nbytes, device)
         warp = runtime.start()
@@ -85,8 +85,9 @@ def _usable(array: Voxels | None, stored: np.dtype[Any]) -> Voxels | None:
 
 def dense_bytes(volume: Volume) -> int:
     """What a volume takes on a device, whole, with its cells."""
-    itemsize = np.dtype(STORED_AS.get(volume.dtype.name, volume.dtype.name)).itemsize
-    return prod(volume.shape) * itemsize + prod(grid_shape(volume.shape, (CELL,) * 3)) * BYTES_PER_CELL
+    return (
+        prod(volume.shape) * stored_type(volume).itemsize + prod(grid_shape(volume.shape, (CELL,) * 3)) * BYTES_PER_CELL
+    )
 
 
 def _whole_grid(address: int, stored: np.dtype[Any], shape: Shape) -> Any:

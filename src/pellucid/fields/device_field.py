@@ -16,11 +16,11 @@ from pellucid.device import Device, LaunchRange, launch, never_cancelled, runtim
 from pellucid.device.pinned_memory import to_host
 from pellucid.fields.bricks.visibility import VisibleBricks
 from pellucid.fields.labels import LabelVolume
-from pellucid.fields.sizes import BRICK, CELL, LOWEST, VOXEL_KINDS
+from pellucid.fields.sizes import BRICK, CELL, LOWEST, STORED_AS, VOXEL_KINDS
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.volume.volume import Volume
 
-__all__ = ["DeviceField", "VisibleBricks", "empty_distance_of", "solid_distance_of"]
+__all__ = ["DeviceField", "VisibleBricks", "empty_distance_of", "solid_distance_of", "stored_type"]
 
 
 MAX_CHANGES = 64
@@ -144,6 +144,11 @@ class DeviceField:
 
     def _refresh(self, box: Box) -> None:
         raise NotImplementedError
+
+
+def stored_type(volume: Volume) -> np.dtype[Any]:
+    """The type of a volume's voxels on a device."""
+    return np.dtype(STORED_AS.get(volume.dtype.name, volume.dtype.name))
 
 
 def empty_distance_of(occupied: Any, device: Device) -> Any:

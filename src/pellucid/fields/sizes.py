@@ -1,4 +1,4 @@
-"""How voxels are divided on a device: cells that rays skip, bricks that are loaded.
+"""How voxels are divided on a device (cells that rays skip, bricks that are loaded), and how large a network may be.
 
 Here: the numbers that host code and kernels share.
 Not here: either of the two.
@@ -32,3 +32,9 @@ APRON = 2
 """Voxels of the neighbours around a brick: one for values between voxels, one more for gradients."""
 
 PADDED = BRICK + 2 * APRON
+
+HIDDEN = 64
+"""Hidden units of a neural field's decoder that kernels have room for."""
+
+MAX_PAIRS = 32
+"""Pairs of features of a point that they have room for."""

@@ -1,7 +1,7 @@
 """Files that several parts of a process read from, each opened once.
 
 Here: OpenFiles, which opens volumes and series; the ones of the same file share its reader.
-Not here: which of them stay open (their users decide), opening a file that nobody else reads (volume, series).
+Not here: which of them stay open (their users decide), opening a file that has no other reader (volume, series).
 """
 
 import threading

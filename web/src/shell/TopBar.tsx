@@ -22,10 +22,10 @@ export function TopBar(): ReactNode {
           <p className="hint number">
             {volumeFacts(layer)} <span className="dot" /> {spacingFacts(layer)}
             {layer.compression && (
-              <>
+              <span className="is-wide-only">
                 {" "}
                 <span className="dot" /> {layer.compression}
-              </>
+              </span>
             )}
             {layer.orientation && (
               <span title={layer.orientation}>

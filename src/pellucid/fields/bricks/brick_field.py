@@ -19,8 +19,8 @@ from pellucid.fields.bricks.reader import BrickBatch, BrickReader
 from pellucid.fields.bricks.source import BrickSource
 from pellucid.fields.bricks.volume_bricks import VolumeBricks
 from pellucid.fields.cell_ranges import touched_cells
-from pellucid.fields.device_field import DeviceField
-from pellucid.fields.sizes import APRON, BRICK, BYTES_PER_CELL, STORED_AS
+from pellucid.fields.device_field import DeviceField, stored_type
+from pellucid.fields.sizes import APRON, BRICK, BYTES_PER_CELL
 from pellucid.formats.protocol import Voxels
 from pellucid.volume.volume import Volume
 
@@ -185,11 +185,6 @@ class BrickField(DeviceField):
         ]
         self._levels: Any = warp.array(levels, dtype=sampling.BrickLevel, device=self.device.name)
         self.struct.levels = self._levels
-
-
-def stored_type(volume: Volume) -> np.dtype[Any]:
-    """The type of a volume's voxels on a device."""
-    return np.dtype(STORED_AS.get(volume.dtype.name, volume.dtype.name))
 
 
 def _packed(level: Resolution, first_page: int) -> Any:

@@ -11,13 +11,16 @@ import numpy as np
 
 from pellucid.box import Shape
 from pellucid.device import Device, launch, runtime
-from pellucid.fields.sizes import PADDED, VOXEL_KINDS
+from pellucid.fields.sizes import HIDDEN, MAX_PAIRS
 from pellucid.formats.neural_field.field import FeatureGrid, Floats, NeuralField
 from pellucid.formats.protocol import Voxels
 
-HIDDEN, MAX_PAIRS, PAIRS_TOGETHER = 64, 32, 8
+PAIRS_TOGETHER = 8
+"""Of features: what one product of matrices takes as its inputs."""
+
 CELL_CORNERS = 8
 POINT_ROUNDS = 16
+"""Points that each thread evaluates."""
 
 
 def is_supported(field: NeuralField) -> bool:
@@ -156,8 +159,3 @@ def _fragments(matrix: Floats, together: int) -> Voxels:
     by_thread = tiles.transpose(0, 4, 5, 2, 1, 3)  # tile, tile of outputs, n, t, half, pair
     found = by_thread.reshape(inputs // 16, outputs // 8 // together, together, 32, 4)
     return np.ascontiguousarray(found.transpose(0, 1, 3, 2, 4))
-
-
-def brick_voxels(dtype: np.dtype[Any]) -> tuple[int, int]:
-    """Bytes of a brick of a stored type, and its kind."""
-    return PADDED**3 * dtype.itemsize, VOXEL_KINDS[dtype.name]

@@ -16,11 +16,7 @@ from pathlib import Path
 
 import warp as wp
 
-from pellucid.fields.sizes import APRON, BRICK, CELL, PADDED
-
-HIDDEN = 64
-MAX_PAIRS = 32
-"""Pairs of features of a point that shared memory has room for."""
+from pellucid.fields.sizes import APRON, BRICK, CELL, HIDDEN, MAX_PAIRS, PADDED
 
 THREADS = 64
 """Of a block on CUDA: two warps."""

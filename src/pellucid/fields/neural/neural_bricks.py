@@ -16,10 +16,11 @@ import numpy as np
 
 from pellucid.box import Box, Shape, grid_shape
 from pellucid.device import Device, launch, never_cancelled, runtime
-from pellucid.fields.bricks.brick_field import BrickField, stored_type
+from pellucid.fields.bricks.brick_field import BrickField
 from pellucid.fields.bricks.pyramid import plan
 from pellucid.fields.bricks.reader import BrickBatch
 from pellucid.fields.bricks.source import FilledBricks
+from pellucid.fields.device_field import stored_type
 from pellucid.fields.neural.device_model import DeviceModel
 from pellucid.fields.sizes import BRICK, CELL, LOWEST, PADDED, VOXEL_KINDS
 from pellucid.formats.protocol import Voxels

@@ -157,7 +157,7 @@ class RouteMiddleware:
             self._heavy -= weight
 
     async def _turn(self, scope: Scope, count: int = 1) -> None:
-        """Wait for a guest's turn. Its link may be revoked meanwhile; where others wait too long, nobody else may."""
+        """Wait for a guest's turn, unless other guests wait too long already. The link may be revoked meanwhile."""
         if self._guests.debt_s > MAX_WAIT_S:
             raise TooManyRequests("The viewer is busy with other requests of guests.", remedy="Try again in a moment.")
         await asyncio.sleep(self._guests.take(count))

@@ -62,7 +62,7 @@ async def open_link(name: Name, session: Here, grant: Granted) -> http_bodies.Re
 
 
 def _limit_opening(session: Session, grant: Grant) -> None:
-    """A guest's link takes the scene from whoever has the controls: not again and again."""
+    """Refuse a guest who opens a saved scene soon after another was opened: it replaces what everyone sees."""
     now = time.monotonic()
     if allows(grant.capability, "own"):
         return
