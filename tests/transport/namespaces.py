@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.suite_report import MACHINE
+from tests.waiting import wait_until
 
 SET_INTERFACE = 0x400454CA
 TUN_WITHOUT_HEADER = 0x1001
@@ -37,6 +38,12 @@ class TwoHosts:
             ip("-n", host, "addr", "add", f"{address}/24", "dev", "cable")
             ip("-n", host, "link", "set", "cable", "mtu", str(mtu), "up")
             ip("-n", host, "link", "set", "lo", "up")
+        # The kernel says that a cable is up some time after packets pass, and UCX asks it.
+        wait_until(lambda: all(self._is_up(host) for host in (self.near, self.far)))
+
+    def _is_up(self, host: str) -> bool:
+        shown = subprocess.run(["ip", "-n", host, "link", "show", "cable"], check=True, capture_output=True, text=True)
+        return "LOWER_UP" in shown.stdout and "state DOWN" not in shown.stdout
 
     def inside(self, host: str) -> tuple[str, ...]:
         """What comes before a command that runs on that host."""

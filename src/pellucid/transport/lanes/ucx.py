@@ -43,8 +43,13 @@ class UcxLane:
         self._ucx = _library()
         wanted = TUNED if has_rdma() else {**TUNED, **_same_network(link.control.connection)}
         chosen = {name: value for name, value in wanted.items() if f"UCX_{name}" not in os.environ}
-        self._context = self._ucx.UCXContext(chosen, (self._ucx.Feature.TAG,))
-        self._worker = self._ucx.UCXWorker(self._context, enable_delayed_submission=False, enable_python_future=False)
+        try:
+            self._context = self._ucx.UCXContext(chosen, (self._ucx.Feature.TAG,))
+            self._worker = self._ucx.UCXWorker(
+                self._context, enable_delayed_submission=False, enable_python_future=False
+            )
+        except self._ucx.UCXError as error:  # A network that is only just coming up, or is gone.
+            raise TransferInterrupted(f"UCX could not use the network ({error})") from error
         self._endpoint: Any = None
 
     def invite(self, target: PieceTarget) -> tuple[Message, Sequence[int]]:
