@@ -44,9 +44,10 @@ PRELOADED = (
     "pellucid.client.viewer",
     "pellucid.cli.main",
 )
+SAFE_PATH = "PYTHONSAFEPATH"
 READ_AT_IMPORT = ("PYTHON", "LD_", "OMP_", "OPENBLAS_", "MKL_", "HDF5_", "WARP_", "MALLOC_", "LC_", "LANG", "TZ")
 """How variables begin that a fork would come too late to read."""
-HARMLESS = {"PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"}
+HARMLESS = {"PYTHONPATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", SAFE_PATH}
 PADDING = 16384
 MOVED = 900
 """Received descriptors wait here, and above, until their own numbers are free."""
@@ -90,6 +91,7 @@ class ForkServer:
         ours, theirs = socket.socketpair()
         command = [sys.executable, "-c", "from tests.fork_server import main; main()", str(theirs.fileno())]
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+        environment.pop(SAFE_PATH, None)  # The first folder of its path is the one that forks replace.
         environment["FORK_SERVER_PADDING"] = "-" * PADDING
         with theirs:
             self._server = subprocess.Popen([*command, "-" * PADDING], env=environment, pass_fds=[theirs.fileno()])
@@ -131,7 +133,8 @@ class ForkServer:
         is_plain = not named["preexec_fn"] and named["close_fds"] and named["process_group"] == -1
         is_mine = named["uid"] is None and named["gid"] is None and named["gids"] is None
         words = list(words)
-        is_ours = len(words) > 2 and words[:2] == [sys.executable, "-m"] and str(words[2]).startswith(FORKED)
+        module = _module(words)
+        is_ours = bool(module) and words[0] == sys.executable and module[0].startswith(FORKED)
         if not (is_plain and is_mine and is_ours and Path(named["cwd"] or ".").is_dir()):
             return False
         environment = os.environ if named["env"] is None else named["env"]
@@ -157,6 +160,12 @@ def _read_at_import(environment: Any) -> dict[str, str]:
     return {
         name: value for name, value in environment.items() if name.startswith(READ_AT_IMPORT) and name not in HARMLESS
     }
+
+
+def _module(command: list[Any]) -> list[str]:
+    """The module that a command of Python runs, and its arguments; empty for other commands."""
+    words = command[2:] if command[1:2] == ["-P"] else command[1:]
+    return [str(word) for word in words[1:]] if words[:1] == ["-m"] else []
 
 
 def _umask() -> int:
@@ -236,7 +245,7 @@ def _run(request: Arguments, descriptors: list[int]) -> None:
     os.umask(request["umask"])
     os.chdir(request["folder"])
     _place(descriptors, request["targets"])
-    module, *words = request["command"][2:]
+    module, *words = _module(request["command"])
     # A Worker starts no such processes. It is forked here, before anybody could take it for what this one becomes.
     connection = None if module == "pellucid.workers.main" else _companion()
     for kind, limit in zip(COPIED_LIMITS, request["limits"], strict=True):
@@ -247,7 +256,10 @@ def _run(request: Arguments, descriptors: list[int]) -> None:
     _show_in_proc(request["command"], request["environment"])
     sys.argv = ["-m", *words]
     sys.orig_argv[:] = request["command"]
-    sys.path[0] = request["folder"]
+    if "-P" in request["command"][:2] or request["environment"].get(SAFE_PATH):
+        del sys.path[0]
+    else:
+        sys.path[0] = request["folder"]
     _renew_standard_streams()
     if connection is not None:
         ForkServer(connection).install()

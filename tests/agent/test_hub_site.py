@@ -48,7 +48,7 @@ def test_one_file_serves_jobs_and_hub(tmp_path: Path) -> None:
     assert c.JupyterHub.authenticator_class == "ldapauthenticator.LDAPAuthenticator"
     assert (c.Authenticator.allow_all, c.LocalAuthenticator.allowed_groups) == (False, {"imaging"})
     assert (c.Authenticator.admin_users, c.LDAPAuthenticator.server_address) == ({"ada"}, "ldap.site.org")
-    assert c.Spawner.cmd == [sys.executable, "-m", "pellucid.agent.main", "--hub"] and c.Spawner.mem_limit == "2G"
+    assert c.Spawner.cmd == [sys.executable, "-P", "-m", "pellucid.agent.main", "--hub"] and c.Spawner.mem_limit == "2G"
     assert c.Spawner.environment["PELLUCID_SITE_FILE"] == str(path)
     assert not c.JupyterHub.cleanup_servers and not c.ConfigurableHTTPProxy.should_start
     command = proxy_command(site)

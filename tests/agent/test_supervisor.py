@@ -307,6 +307,6 @@ def test_a_task_runs_in_its_folder_and_says_nothing_of_itself_in_its_script(sche
     record = supervisor.start(TaskRequest(("convert", "a.npy", "b.zarr"), "/data/my scans"))
     (job,) = scheduler.jobs
     assert job.command[:2] == ("/usr/bin/env", "--chdir=/data/my scans")
-    assert job.command[3:7] == ("-m", "pellucid", "convert", "a.npy")
+    assert job.command[3:8] == ("-P", "-m", "pellucid", "convert", "a.npy")
     assert job.command[-1] == str(tmp_path / record.id / "progress.json")
     assert record.name == "convert a.npy b.zarr"

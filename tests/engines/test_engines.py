@@ -44,6 +44,18 @@ class TestProcesses(EngineContract):
         list(run(task, blocks(), self.engine()))
         assert _children() == []
 
+    def test_modules_in_the_current_folder_do_not_run(
+        self, task: Invert, voxels: Voxels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = tmp_path / "shared"
+        folder.mkdir()
+        (folder / "multiprocessing.py").write_text("open('ran', 'w')")
+        monkeypatch.chdir(folder)
+        monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+        assert len(list(run(task, blocks(), self.engine()))) == 4
+        assert (written(task) == 255 - voxels).all()
+        assert not (folder / "ran").exists() and "PYTHONSAFEPATH" not in os.environ
+
     def test_what_cannot_be_opened_is_said(self, task: Invert, tmp_path: Path) -> None:
         (tmp_path / "in.npy").unlink()
         with pytest.raises(Exception, match="does not exist"):

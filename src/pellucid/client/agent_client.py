@@ -6,7 +6,6 @@ Not here: the agent (agent), viewers that it starts (job_viewers).
 
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -19,6 +18,7 @@ from pellucid.client.connection import Connection
 from pellucid.client.login import logged_in
 from pellucid.errors import InvalidInput, WorkerLost
 from pellucid.jobs.private_files import private_folder
+from pellucid.python_processes import module_command
 from pellucid.settings import current
 
 TRIES = 100
@@ -119,7 +119,7 @@ def _started() -> tuple[str, str, str]:
     log = os.open(private_folder(_folder()) / "agent.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         subprocess.Popen(
-            [sys.executable, "-m", "pellucid.agent.main", "--ready", str(writing)],
+            module_command("pellucid.agent.main", "--ready", str(writing)),
             pass_fds=[writing], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
             env={**os.environ, "PYTHONPATH": str(SOURCES)},
         )  # fmt: skip

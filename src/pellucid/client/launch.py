@@ -19,6 +19,7 @@ from pellucid.client.connection import error_from_body
 from pellucid.client.login import logged_in
 from pellucid.errors import WorkerLost
 from pellucid.jobs.site import read_site
+from pellucid.python_processes import module_command
 from pellucid.settings import current
 from pellucid.workers.channel import MessageChannel
 
@@ -91,10 +92,17 @@ def start(
 
 
 def connect(url: str) -> "Viewer":
-    """Connect to a running viewer by a link: one that works once (``viewer.url``), or a share link."""
+    """Connect to a running viewer by a link: one that works once (``viewer.url``), or a share link. Of your own
+    viewers, the address of the page is enough."""
     from pellucid.client.viewer import Viewer
 
-    return Viewer(url)
+    return Viewer(url if "#" in url else _own_link(url))
+
+
+def _own_link(address: str) -> str:
+    """A link to the user's own viewer at this address; where there is none, the address itself."""
+    found = (one for one in instances() if one.address.rstrip("/") == address.rstrip("/"))
+    return next((one.url for one in found), address)
 
 
 def instances() -> "list[ViewerRecord]":
@@ -121,7 +129,7 @@ def _launched(line: socket.socket) -> "subprocess.Popen[bytes]":
         descriptor = line.fileno()
         # A session of its own: Ctrl-C is for this program, which then ends the viewer in order.
         return subprocess.Popen(
-            [sys.executable, "-m", "pellucid.instance.process", str(descriptor)],
+            module_command("pellucid.instance.process", str(descriptor)),
             pass_fds=[descriptor], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
         )  # fmt: skip

@@ -25,6 +25,7 @@ from pellucid.engines.stages import Stage, plan_stage
 from pellucid.engines.volume_job import open_job
 from pellucid.errors import InvalidInput
 from pellucid.formats.fingerprint import fingerprint
+from pellucid.formats.local_files import refuse_links_of_others
 from pellucid.formats.location import Location
 from pellucid.formats.orientation import cropped, lost
 from pellucid.formats.protocol import Layout, Level, Voxels
@@ -176,5 +177,6 @@ def _place(target: str | Path | Location) -> Location:
         return place
     if not place.local.name:
         raise InvalidInput(f"{place.path} is not a valid output.", remedy="Use the path of a new file or folder.")
+    refuse_links_of_others(place.local)
     slash = "/" if place.path.endswith("/") else ""
     return replace(place, path=f"{place.local.resolve()}{slash}")

@@ -12,6 +12,7 @@ from typing import Any
 
 from pellucid.engines.task import BlockResult, Task, parameters
 from pellucid.formats.fingerprint import fingerprint
+from pellucid.formats.local_files import without_descriptors
 from pellucid.formats.location import Location
 from pellucid.volume.blocks import Block
 
@@ -23,7 +24,8 @@ def job_key(task: Task, blocks: Sequence[Block]) -> str:
         "fingerprints": [fingerprint(Location.parse(uri)) for uri in task.inputs],
         "blocks": [len(blocks), str(blocks[0].outer) if blocks else "", str(blocks[-1].outer) if blocks else ""],
     }
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    text = without_descriptors(json.dumps(facts, sort_keys=True))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class Markers:

@@ -6,6 +6,9 @@ Not here: what is written (tasks).
 
 A local output ``scan.zarr`` grows in ``scan.zarr.partial/output/`` and is renamed when it is complete. An object store
 has no rename: there the output grows in place, and the format writes last what makes it openable.
+
+Where others may rename what lies in a folder above it, the growing output is reached through an open descriptor, not by
+name: it stays the same folder, whatever somebody puts in its place.
 """
 
 import fcntl
@@ -14,23 +17,28 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pellucid.engines.output_check import written_paths
 from pellucid.engines.replaced_contents import refuse_loss
 from pellucid.errors import InvalidInput, NotWritable, OutputExists, PellucidError
+from pellucid.formats.local_files import others_may_rename, path_of_descriptor
 from pellucid.formats.location import Location
 from pellucid.settings import current, make_private_folder
 
 
 class PartialOutput:
-    """An output that is growing. Use as a context manager: it holds the lock."""
+    """An output that is growing. Use as a context manager: it holds the lock.
+
+    folder: where it grows; inside the ``with``, a path that nobody else can redirect.
+    """
 
     def __init__(self, target: Location, *, overwrite: bool) -> None:
         self._target = target
         self._overwrite = overwrite
-        self.folder = _remote_folder(target) if target.is_remote else _beside(target)
+        self._named = _remote_folder(target) if target.is_remote else _beside(target)
+        self.folder = self._named
 
     @property
     def output(self) -> Location:
@@ -48,32 +56,50 @@ class PartialOutput:
     def __enter__(self) -> "PartialOutput":
         if not self._target.is_remote:
             _refuse_to_replace(self._target, overwrite=self._overwrite)
-            _refuse_foreign_remains(self.folder)
+            _refuse_foreign_remains(self._named)
         try:
             if self._target.is_remote:
-                make_private_folder(self.folder.parent)
-            self.folder.parent.mkdir(parents=True, exist_ok=True)
+                make_private_folder(self._named.parent)
+            self._named.parent.mkdir(parents=True, exist_ok=True)
             # For its owner alone, or others who may write beside the output could put links to any file into it.
-            self.folder.mkdir(mode=0o700, exist_ok=True)
-            _refuse_others(self.folder)
-            self._lock = os.open(self.folder / "lock", os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o600)
+            self._named.mkdir(mode=0o700, exist_ok=True)
+            self._open()
         except OSError as error:
             raise NotWritable(self._target.path, error.strerror or str(error)) from error
         self._take_lock()
         return self
 
+    def _open(self) -> None:
+        """Open the folder, and its lock inside it: from here on it cannot be exchanged."""
+        _refuse_others(self._named, self._named.lstat())
+        self._descriptor = os.open(self._named, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            _refuse_others(self._named, os.fstat(self._descriptor))
+            flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
+            self._lock = os.open("lock", flags, 0o600, dir_fd=self._descriptor)
+        except BaseException:
+            os.close(self._descriptor)
+            raise
+        if others_may_rename(self._named):
+            self.folder = path_of_descriptor(self._descriptor) or self._named
+
+    def _close(self) -> None:
+        os.close(self._lock)
+        os.close(self._descriptor)
+        self.folder = self._named
+
     def _take_lock(self) -> None:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            os.close(self._lock)
+            self._close()
             raise InvalidInput(
                 f"{self._target.path} is being written by another process.",
                 remedy="Wait for it, or choose another name.",
             ) from None
 
     def __exit__(self, *_: object) -> None:
-        os.close(self._lock)
+        self._close()
 
     @contextmanager
     def naming_target(self) -> Iterator[None]:
@@ -100,7 +126,10 @@ class PartialOutput:
 
     def discard(self) -> None:
         """Leave nothing behind."""
-        shutil.rmtree(self.folder)
+        for entry in sorted(self.folder.iterdir(), key=lambda entry: entry.name == "lock"):
+            _remove(entry)
+        with suppress(OSError):  # Somebody may have put a folder of theirs in its place.
+            self._named.rmdir()
 
     def publish(self) -> None:
         """Give the complete output its name, and clear away what it took to make it."""
@@ -130,9 +159,8 @@ def _refuse_foreign_remains(folder: Path) -> None:
         raise InvalidInput(f"{folder} exists and was not created by Pellucid.", remedy="Rename or move it.")
 
 
-def _refuse_others(folder: Path) -> None:
+def _refuse_others(folder: Path, status: os.stat_result) -> None:
     """Remains that another user made, or may change, are not continued: a link in them could lead to any file."""
-    status = folder.lstat()
     if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022:
         return
     raise InvalidInput(

@@ -17,6 +17,7 @@ from pellucid.engines.task import BlockResult, Task
 from pellucid.engines.worker import Failure, serve
 from pellucid.errors import InvalidInput
 from pellucid.formats.process_pool import PoolJob, ProcessPool
+from pellucid.python_processes import safe_path
 from pellucid.volume.blocks import Block
 
 
@@ -48,7 +49,8 @@ class BlockProcess:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=serve, args=(theirs, task), daemon=True)
-        self._process.start()
+        with safe_path():
+            self._process.start()
         theirs.close()
 
     def fileno(self) -> int:

@@ -2,7 +2,7 @@
 
 Here: allow_only(), which limits this process and its children to some folders; open_local(), with which every reader
 opens a file; check_allowed(), for files that a library opens itself; recorded_paths(), which lists them all;
-written_whole(), with which a file is written.
+written_whole(), with which a file is written; path_of_descriptor(), for folders that others may rename.
 Not here: bytes at positions (sources), what a page may name (instance.files).
 
 A file can name others: detached voxels, links, virtual datasets, symbolic links. A process that serves pages limits
@@ -13,6 +13,7 @@ other, as the user who opens it may read them anyway.
 import errno
 import json
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterable, Iterator
@@ -31,6 +32,7 @@ VARIABLE = ALLOWED_FOLDERS_VARIABLE
 _recorded: ContextVar[set[str] | None] = ContextVar("recorded", default=None)
 MAX_NAME = 200
 """Characters of a file's name in the name that it has while it is written."""
+_DESCRIPTOR_PATH = re.compile(r"/proc/\d+/fd/\d+")
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
@@ -140,6 +142,34 @@ def _refuse_irregular(path: str | Path, mode: int) -> None:
     raise InvalidInput(
         f"{path} is a {kind}, not a regular file.", remedy="Copy its content into a file, and open that."
     )
+
+
+def others_may_rename(path: Path) -> bool:
+    """Whether another user than the owner or root may put something else in the place of this file or folder."""
+    return any(_is_open_to_others(folder) for folder in {*path.absolute().parents, *path.resolve().parents})
+
+
+def _is_open_to_others(folder: Path) -> bool:
+    status = folder.stat()
+    is_others = status.st_uid not in (0, os.geteuid())
+    return is_others or (bool(status.st_mode & 0o022) and not status.st_mode & stat.S_ISVTX)
+
+
+def refuse_links_of_others(path: Path) -> None:
+    """InvalidInput for an output that is a link which another user made: it may lead to any file of this user."""
+    if path.is_symlink() and path.lstat().st_uid not in (0, os.geteuid()):
+        raise InvalidInput(f"{path} is a link that another user made.", remedy="Choose another name for the output.")
+
+
+def path_of_descriptor(descriptor: int) -> Path | None:
+    """A path to an open folder for all processes of this user, whoever renames it; None where there is no such path."""
+    path = Path(f"/proc/{os.getpid()}/fd/{descriptor}")
+    return path if path.exists() else None
+
+
+def without_descriptors(text: str) -> str:
+    """A text in which such paths read the same in every process."""
+    return _DESCRIPTOR_PATH.sub("/proc/N/fd/N", text)
 
 
 @contextmanager

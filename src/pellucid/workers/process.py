@@ -8,7 +8,6 @@ import logging
 import signal
 import socket
 import subprocess
-import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pellucid.errors import PellucidError
+from pellucid.python_processes import module_command
 from pellucid.rendering.scene import Scene
 from pellucid.workers.channel import MessageChannel
 from pellucid.workers.protocol.messages import from_message, to_message
@@ -67,7 +67,7 @@ class WorkerProcess:
     ) -> None:
         ours, theirs = socket.socketpair()
         descriptor = theirs.fileno()
-        command = [sys.executable, "-m", "pellucid.workers.main", str(descriptor), *([device] if device else [])]
+        command = module_command("pellucid.workers.main", str(descriptor), *([device] if device else []))
         # A session of its own: Ctrl-C in the terminal is for the supervisor, which then ends the Worker in order.
         self._process = subprocess.Popen(
             command, pass_fds=[descriptor], stdin=subprocess.DEVNULL, start_new_session=True

@@ -83,7 +83,7 @@ static void find_python(const char *given, char *path, size_t capacity) {
  * then what is wrong and what to do. */
 static int spawn_agent(const char *python, const char *folder, int pipe_end, pid_t *child) {
     char log[4200];
-    char *arguments[] = {"/bin/sh", "-c", "\"$0\" -m pellucid.agent.main --ready 3 &", (char *)(uintptr_t)python, NULL};
+    char *arguments[] = {"/bin/sh", "-c", "\"$0\" -P -m pellucid.agent.main --ready 3 &", (char *)(uintptr_t)python, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     snprintf(log, sizeof log, "%s/agent/agent.log", folder);

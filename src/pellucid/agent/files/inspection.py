@@ -7,7 +7,6 @@ Not here: finding it out (``pellucid info``), what follows for GPUs and memory (
 import asyncio
 import json
 import os
-import sys
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
@@ -18,6 +17,7 @@ from pellucid.agent.jobs.environment import SOURCES
 from pellucid.errors import InvalidInput, Unreadable
 from pellucid.formats.local_files import VARIABLE, limit_text
 from pellucid.jobs.task_progress import read_progress
+from pellucid.python_processes import module_command
 
 TIMEOUT_S = 60.0
 AT_ONCE = 2
@@ -53,7 +53,7 @@ class Inspector:
 async def _run(allowed: str, source: str, progress: Path) -> tuple[int, str]:
     """The exit code of pellucid info, and what it prints; its error is in the progress file."""
     child = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "pellucid", "info", source, "--json", "--progress-file", str(progress),
+        *module_command("pellucid", "info", source, "--json", "--progress-file", str(progress)),
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
         env={**os.environ, "PYTHONPATH": str(SOURCES), VARIABLE: allowed},
     )  # fmt: skip

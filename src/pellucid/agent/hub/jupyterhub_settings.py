@@ -6,13 +6,13 @@ Not here: starting them (launch), what the settings mean (JupyterHub's own docum
 
 import os
 import secrets
-import sys
 from pathlib import Path
 from typing import Any
 
 from pellucid.agent import static_page
 from pellucid.agent.hub.site_config import HubSite
 from pellucid.jobs.private_files import private_folder, write_private
+from pellucid.python_processes import module_command
 
 START_S = 60
 SECRET_FILE = "proxy_secret"
@@ -64,7 +64,7 @@ def _configure_people(c: Any, site: HubSite) -> None:
 
 def _configure_agents(c: Any, site_file: Path) -> None:
     c.JupyterHub.spawner_class = "jupyterhub.spawner.LocalProcessSpawner"
-    c.Spawner.cmd = [sys.executable, "-m", "pellucid.agent.main", "--hub"]
+    c.Spawner.cmd = module_command("pellucid.agent.main", "--hub")
     c.Spawner.args = []
     c.Spawner.default_url = ""
     c.Spawner.http_timeout = START_S

@@ -8,7 +8,6 @@ import os
 import pwd
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,6 +19,7 @@ from pellucid.agent.hub.jupyterhub_settings import SECRET_FILE, SETTINGS_FILE, p
 from pellucid.agent.hub.site_config import HubSite
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.jobs.private_files import private_folder
+from pellucid.python_processes import module_command
 
 PROXY = Path(__file__).parent / "proxy/bin/proxy.mjs"
 START_S = 20.0
@@ -49,7 +49,7 @@ def run_hub(site: HubSite, site_file: Path, is_alone: bool = False) -> NoReturn:
         _wait_for_proxy(site, lambda: False, "Check the service that runs pellucid hub proxy.")
     elif not is_listening(site.proxy_port):
         start_proxy(site)
-    command = [sys.executable, "-m", "jupyterhub", "--config", str(SETTINGS_FILE)]
+    command = module_command("jupyterhub", "--config", str(SETTINGS_FILE))
     os.execve(command[0], command, {**os.environ, "PELLUCID_SITE_FILE": str(site_file)})
 
 

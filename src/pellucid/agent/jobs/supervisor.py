@@ -8,7 +8,6 @@ Methods may take seconds where a scheduler does; any thread may call them.
 
 import logging
 import secrets
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from pellucid.formats.local_files import VARIABLE, limit_text
 from pellucid.jobs.job import Job, exit_code
 from pellucid.jobs.job_state import JobState
 from pellucid.jobs.site import Site
+from pellucid.python_processes import module_command
 
 log = logging.getLogger(__name__)
 SHUTDOWN_TIMEOUT_S = 10.0
@@ -260,5 +260,5 @@ def _command(request: JobRequest, place: Path) -> tuple[str, ...]:
     if isinstance(request, TaskRequest):
         limit = (f"{VARIABLE}={limit_text(request.readable)}",) if request.readable else ()
         chdir = ("/usr/bin/env", f"--chdir={request.folder}", *limit)
-        return (*chdir, sys.executable, "-m", "pellucid", *request.arguments, "--progress-file", str(place / PROGRESS))
-    return (sys.executable, "-m", "pellucid.agent.jobs.viewer_main", str(place))
+        return (*chdir, *module_command("pellucid", *request.arguments, "--progress-file", str(place / PROGRESS)))
+    return tuple(module_command("pellucid.agent.jobs.viewer_main", str(place)))

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pellucid import progress
 from pellucid.errors import InvalidInput, NotFound
+from pellucid.python_processes import module_command
 from pellucid.settings import parse_size
 from pellucid.transport.host import ReceiveLimits
 from pellucid.transport.lane_check import LaneCheck, LaneTestHost, check_lanes
@@ -77,7 +78,7 @@ def _own_listener(size: int) -> Iterator[tuple[str, str]]:
     """A listening end in a process of its own, as it would be on another machine."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "token"
-        command = [sys.executable, "-m", "pellucid", "--quiet", "transport", "listen", "127.0.0.1:0"]
+        command = module_command("pellucid", "--quiet", "transport", "listen", "127.0.0.1:0")
         arguments = [*command, "--token-file", str(file), "--size", str(size)]
         with subprocess.Popen(arguments, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
             assert child.stdout is not None  # noqa: S101 - asked for above

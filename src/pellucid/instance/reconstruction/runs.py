@@ -11,7 +11,6 @@ where it was.
 import asyncio
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,6 +28,7 @@ from pellucid.instance.session import Session
 from pellucid.instance.tasks.runner import CommandRequest, CommandRunner
 from pellucid.instance.tasks.tasks import TaskRegistry
 from pellucid.jobs.task_progress import TaskProgress, read_progress
+from pellucid.python_processes import module_command
 from pellucid.tomo.command_line import (
     ReconstructionParameters,
     arguments,
@@ -139,8 +139,8 @@ class _Run:
         allowed = limit_text(self.session.roots.readable)
         with log.open("wb") as stream:
             process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "pellucid", *self.words, "--progress-file", str(progress),
-                "--end-with", str(pipe), pass_fds=[pipe],
+                *module_command("pellucid", *self.words, "--progress-file", str(progress), "--end-with", str(pipe)),
+                pass_fds=[pipe],
                 stdin=asyncio.subprocess.PIPE, stdout=stream, stderr=stream, env={**os.environ, VARIABLE: allowed},
             )  # fmt: skip
         _tell(process, self.session.owner_url())
