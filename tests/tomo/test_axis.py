@@ -11,16 +11,28 @@ from hypothesis import strategies as st
 from pellucid.device import Device, choose, primitives
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.geometry.axis import METHODS, AxisLine, by_double_wedge, find_axis
+from pellucid.tomo.geometry.axis import (
+    METHODS,
+    AxisChoice,
+    AxisLine,
+    axis_through,
+    by_correlation,
+    by_double_wedge,
+    choose_axis,
+    find_axis,
+    lowest_inside,
+)
 from pellucid.tomo.geometry.offset import OffsetAxis, correct_roll, find_offset_axis, join_opposite_views
 from pellucid.tomo.geometry.opposite_views import OppositeViews
+from pellucid.tomo.geometry.tilt import find_line
 from pellucid.tomo.methods.direct import ParallelGeometry, back_project
 from pellucid.tomo.methods.filters import filter_sinograms
-from pellucid.tomo.pipeline.planning import plan_slabs
+from pellucid.tomo.pipeline.planning import axis_warnings, plan_slabs
 from pellucid.tomo.recipe import Recipe
+from pellucid.tomo.scan import Scan
 from pellucid.tomo.scan_files.registry import open_scan
 from pellucid.tomo.simulation.detector import Detector, Faults, integrals, simulate
-from pellucid.tomo.simulation.phantoms import disc, discs, foam
+from pellucid.tomo.simulation.phantoms import Ellipsoid, Phantom, disc, discs, foam
 from tests.shared_data import shared
 
 
@@ -53,9 +65,99 @@ def test_where_algotom_finds_it(name: str, row: int, theirs: float) -> None:
 
 
 @pytest.mark.parametrize(("name", "row", "least_negative"), [("ct/tooth.h5", 0, 295.75), ("ct/savu_tiff", 67, 86.0)])
-def test_the_median_is_where_a_slice_has_least_below_zero(name: str, row: int, least_negative: float) -> None:
+def test_the_best_is_where_a_slice_has_least_below_zero(name: str, row: int, least_negative: float) -> None:
     with closing(open_scan(shared(name))) as scan:
         assert find_axis(scan, rows=[row]).column == pytest.approx(least_negative, abs=0.3)
+
+
+def smooth_sample(seed: int, radius: float) -> Phantom:
+    """An ellipse with a few smaller ones or holes inside: nothing that phase correlation could hold on to."""
+    random = np.random.default_rng(seed)
+    x, y = 0.05 * radius * random.standard_normal(2)
+    a, b = random.uniform(0.45, 0.75, 2) * radius
+    body = Ellipsoid(random.uniform(0.5, 1.5) / radius, (x, y, 0.0), (a, b, 1e9), random.uniform(0, np.pi))
+    parts = []
+    for _ in range(random.integers(1, 6)):
+        (away, turn), size = random.uniform((0, 0), (0.35 * radius, 2 * np.pi)), random.uniform(0.07, 0.22) * radius
+        centre = (away * np.cos(turn), away * np.sin(turn), 0.0)
+        parts.append(Ellipsoid(random.uniform(-0.3, 1) / radius, centre, (size, 0.8 * size, 1e9), turn))
+    return Phantom((body, *parts))
+
+
+@settings(max_examples=12, derandomize=True)
+@given(
+    st.integers(0, 10_000), st.sampled_from([100, 160, 200, 400]), st.floats(-0.25, 0.25), st.booleans(), st.booleans(),
+    st.sampled_from(["smooth", "foam"]),
+)  # fmt: skip
+def test_the_axis_may_be_a_quarter_of_the_width_off_centre(
+    seed: int, columns: int, off: float, is_noisy: bool, is_full_turn: bool, kind: str
+) -> None:
+    """In samples that fit the detector: smooth or detailed, of half turns and full ones."""
+    axis = (columns - 1) / 2 + off * columns
+    radius = min(axis, columns - 1 - axis) - 1
+    sample = smooth_sample(seed, radius) if kind == "smooth" else foam(0.85 * radius, 30, 1 / radius, seed)
+    angles = np.arange(240 if is_full_turn else 120) * np.pi / 120
+    detector = Detector(1, columns, axis_column=axis, counts=5000 if is_noisy else 50_000)
+    scan = simulate(sample, detector, angles, Faults(is_noisy=is_noisy, seed=seed))
+    assert find_axis(scan).column == pytest.approx(axis, abs=0.3)
+
+
+@settings(max_examples=6, derandomize=True)
+@given(st.integers(0, 10_000), st.floats(-0.1, 0.1))
+def test_a_sample_that_is_wider_than_the_detector(seed: int, off: float) -> None:
+    axis = 99.5 + 200 * off
+    angles = np.arange(180) * np.pi / 180
+    scan = simulate(foam(150, 80, seed=seed), Detector(1, 200, axis_column=axis), angles)
+    assert find_axis(scan).column == pytest.approx(axis, abs=1)
+
+
+def disc_with_a_hole(axis: float) -> Scan:
+    sample = discs([(51.2, 1 / 64, 6.4, 0.0), (12.8, -0.5 / 64, -2.8, 19.0)])
+    return simulate(sample, Detector(3, 200, axis_column=axis), np.arange(150) * np.pi / 150)
+
+
+@pytest.mark.parametrize("axis", [131.35, 71.0, 60.2, 139.8])
+def test_a_smooth_disc_off_centre_has_its_axis_and_no_warning(axis: float) -> None:
+    scan = disc_with_a_hole(axis)
+    plan = plan_slabs(scan, Recipe(tilt=0.0), choose("cpu"))
+    assert plan.axis[0] == pytest.approx(axis, abs=0.1) and plan.axis_warnings == ()
+
+
+@settings(max_examples=30)
+@given(st.floats(-1, 1), st.floats(0.1, 3))
+def test_the_end_of_a_search_is_no_answer(slope: float, bend: float) -> None:
+    places = np.linspace(-5, 5, 21)
+    falling = np.exp(-bend * places)
+    assert np.isnan(lowest_inside(places, falling)) and np.isnan(lowest_inside(places, falling[::-1]))
+    assert lowest_inside(places, bend * (places - slope) ** 2) == pytest.approx(slope)
+    valley = bend * (places - slope) ** 2
+    valley[-1] = -1.0
+    assert lowest_inside(places, valley) == pytest.approx(slope)
+
+
+def test_a_method_that_finds_nothing_is_an_error() -> None:
+    empty = np.zeros((1, 64))
+    assert np.isnan(by_correlation(empty, empty))
+    with pytest.raises(InvalidInput, match=r"The axis was not found.*end of the search"):
+        axis_through({3: AxisChoice(float("nan"), {"correlation": float("nan")})})
+
+
+def test_ways_that_disagree_without_a_clear_best_are_a_warning() -> None:
+    scan = disc_with_a_hole(131.35)
+    found = find_line(scan)
+    ways = {"correlation": 131.4, "double-wedge": 122.0, "phase-correlation": float("nan")}
+    unclear = {row: AxisChoice(131.4, ways, is_clear=row == 0) for row in (0, 1, 2)}
+    (warning,) = axis_warnings(scan, found.columns, AxisLine(131.4), unclear)
+    assert warning.startswith(
+        "The ways to find the axis disagree in row 1: correlation 131.4, double-wedge 122.0; column 131.4 is used."
+    )
+    assert axis_warnings(scan, found.columns, AxisLine(131.4), found.choices) == ()
+
+
+def test_a_choice_between_like_slices_is_not_clear() -> None:
+    """Noise alone: no column is better than another."""
+    noise = np.random.default_rng(0).normal(size=(90, 100)).astype(np.float32)
+    assert not choose_axis(noise, np.arange(90) * np.pi / 90).is_clear
 
 
 def test_a_scan_that_ends_a_step_early_has_the_same_axis() -> None:

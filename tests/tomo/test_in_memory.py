@@ -1,10 +1,12 @@
 """A scan to an array: the same values as in a file, whoever makes which slab."""
 
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from pellucid import progress
 from pellucid.device import Device
 from pellucid.errors import InvalidInput
 from pellucid.tomo.correction.rings import RingSettings
@@ -57,3 +59,12 @@ def test_an_array_of_another_shape_is_refused(scan: Scan) -> None:
 def test_what_needs_whole_projections_is_refused(scan: Scan) -> None:
     with pytest.raises(InvalidInput, match="does not support phase"):
         reconstruct_array(scan, Recipe(center=AXIS, binning=2), device="cpu")
+
+
+@pytest.mark.parametrize(("turn_deg", "is_missing"), [(180.0, False), (120.0, True)])
+def test_views_that_are_missing_are_reported(turn_deg: float, is_missing: bool, tmp_path: Path) -> None:
+    path = write_scan(tmp_path / "scan.h5", rows=1, views=60, turn_rad=np.radians(turn_deg))
+    said = StringIO()
+    with progress.use(progress.Lines(said)):
+        reconstruct_array(open_scan(path, OPTIONS), RECIPES[0], device="cpu")
+    assert ("Views are missing over 60.0 degrees" in said.getvalue()) == is_missing

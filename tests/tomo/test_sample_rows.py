@@ -70,8 +70,8 @@ def test_a_scan_without_a_sample_is_warned_about() -> None:
 
 def test_rows_that_disagree_about_the_axis_are_warned_about() -> None:
     scan = scan_of(0, ROWS)
-    assert axis_warnings(scan, {5: 35.0, 20: 35.4, 30: 50.0}, AxisLine(35.2)) == ()
-    (warning,) = axis_warnings(scan, {5: 20.0, 20: 35.4, 30: 50.0}, AxisLine(35.2))
+    assert axis_warnings(scan, {5: 35.0, 20: 35.4, 30: 50.0}, AxisLine(35.2), {}) == ()
+    (warning,) = axis_warnings(scan, {5: 20.0, 20: 35.4, 30: 50.0}, AxisLine(35.2), {})
     assert warning == (
         "The rows disagree about the axis: row 5 has it at column 20.0 and row 30 at column 50.0; column 35.2 is used. "
         "Check a slice, and pass the column of the axis with --center if it is wrong."

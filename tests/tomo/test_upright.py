@@ -22,7 +22,7 @@ from pellucid.volume.slice_planes import cut_slice, planes_of
 from pellucid.volume.slice_sheet import middle_slices
 from pellucid.volume.volume import Volume
 from pellucid.workers.protocol.requests import Slice
-from pellucid.workers.queries.read import cut
+from pellucid.workers.queries.slices import cut
 from tests.tomo.small_scan import write_simulated
 
 ROWS, COLUMNS = 40, 40
@@ -68,7 +68,7 @@ def test_slices_of_the_command_line_and_of_the_page(volume: Volume, projection: 
     assert_like(coronal.pixels.astype(float), projection)
     greys = TransferFunction(value_range=(0.0, float(volume.read().max())))
     sources = cast(Any, type("Sources", (), {"volume": lambda self, source, time: volume})())
-    shown = cut(Slice(0, "source", greys, None, 1, COLUMNS // 2, ROWS), sources)
+    _, shown = cut(Slice(0, "source", greys, None, 1, COLUMNS // 2, ROWS), sources)
     assert_like(shown[..., 0].astype(float), projection)
     plain = cut_slice(volume, planes_of(volume)[1], COLUMNS // 2, (ROWS, COLUMNS))
     assert np.array_equal(plain, volume.read()[:, COLUMNS // 2])

@@ -1,7 +1,9 @@
 """Finding the rotation axis, from two opposite views or from a whole sinogram.
 
-Here: correlation and phase correlation of opposite views, Vo's double wedge, the median of the three; AxisLine.
-Not here: rows of the sample (sample_rows), a tilted axis (tilt), one at the border (offset), using it (direct).
+Here: correlation and phase correlation of opposite views, Vo's double wedge, the best of the three and of quick slices;
+AxisChoice, AxisLine.
+Not here: the score of a column (axis_score), rows of the sample (sample_rows), a tilted axis (tilt), one at the border
+(offset), using it (direct).
 
 The axis is a column, counted from the centre of column 0, and may lie between two. A view from behind is mirrored in
 it: what is at column j from the front is at column 2 axis - j from behind. Mirrored in the middle of the detector
@@ -19,10 +21,11 @@ from pellucid.device import choose
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.correction.flat_field import Calibration, attenuate
+from pellucid.tomo.geometry.axis_score import QuickSlices, valleys
 from pellucid.tomo.geometry.sample_rows import SampleRows
 from pellucid.tomo.scan import Floats, Scan
 
-MIN_OVERLAP = 0.5
+MIN_OVERLAP = 0.4
 """Of the columns, that two opposite views share at least while one is moved over the other."""
 
 MAX_VIEWS, MAX_COLUMNS = 720, 1024
@@ -33,26 +36,45 @@ MAX_BYTES = 2**29
 
 DROPPED_FREQUENCIES = 20
 
+BEST = "best"
+"""The method that compares what the others find."""
+
+COARSE_COLUMNS, COARSE_VIEWS, COARSE_STEPS = 64, 60, 49
+"""Of the slices about columns across the detector, and how many columns are tried."""
+FINE_COLUMNS, FINE_VIEWS = 256, 180
+"""Of the slices about columns that may be the axis."""
+AGREEING_PX = 1.0
+"""Columns that are nearer than that are the same axis."""
+CLEAR_SHARE = 0.7
+"""A column is clearly better than another one where its score is at most this share of the other's."""
+
+BORDER_SHARE, WIDE_SHARE = 0.02, 0.2
+"""Of the columns, that are the border on either side; and of the strongest attenuation in a view, that a sample has
+there which is wider than the detector."""
+
 
 def by_correlation(front: Voxels, behind: Voxels) -> float:
     """From a view at 0 and one at 180 degrees (rows, column): where they differ least when one is mirrored.
 
     Whole columns are tried (half columns of the axis); a parabola through the best three tells the place between them.
+    nan where they differ less and less towards the end of the search.
     """
     mirrored = np.atleast_2d(behind)[:, ::-1].astype(np.float64)
     front = np.atleast_2d(front).astype(np.float64)
     columns = front.shape[1]
     most = int(columns * (1 - MIN_OVERLAP))
     shifts = np.arange(-most, most + 1)
-    differences = [float(np.mean(_overlap(front, mirrored, shift))) for shift in shifts.tolist()]
-    return float(columns - 1 + lowest(shifts.astype(np.float64), np.array(differences))) / 2
+    differences = np.array([_difference(front, mirrored, shift) for shift in shifts.tolist()])
+    return float(columns - 1 + lowest_inside(shifts.astype(np.float64), differences)) / 2
 
 
-def _overlap(front: Floats, mirrored: Floats, shift: int) -> Floats:
-    """Squared differences of what both show, one moved to the right by so many columns."""
+def _difference(front: Floats, mirrored: Floats, shift: int) -> float:
+    """Between what both show, one moved to the right by so many columns; as a share of how much they vary there, so
+    that an overlap without the sample does not win."""
     columns = front.shape[1]
     a, b = front[:, max(0, shift) : columns + min(0, shift)], mirrored[:, max(0, -shift) : columns - max(0, shift)]
-    return np.asarray((a - b) ** 2)
+    varied = float(a.var() + b.var())
+    return float(((a - b) ** 2).mean()) / varied if varied > 0 else np.inf
 
 
 def by_phase_correlation(front: Voxels, behind: Voxels) -> float:
@@ -80,8 +102,8 @@ def by_double_wedge(
 ) -> float:
     """From a half turn (view, column): where the sinogram of the full turn has least outside its double wedge.
 
-    around: a first guess; by default from the opposite views. reach: columns searched on both sides of it, by default a
-    tenth of the detector.
+    around: a first guess; by default from quick slices or opposite views. reach: columns searched on both sides of it,
+    by default a tenth of the detector. nan where there is less and less outside towards the end of the search.
     """
     views, columns = sinogram.shape
     if views < 8 or columns < 16:
@@ -90,10 +112,12 @@ def by_double_wedge(
         )
     around = _guess(sinogram, angles_rad) if around is None else around
     reach = default_reach(columns) if reach is None else reach
-    half = np.asarray(_half_turn(sinogram, angles_rad), np.float32)
+    half = np.asarray(half_turn(sinogram, angles_rad), np.float32)
     coarse, factor = _thinned(scipy.ndimage.gaussian_filter(half, (3, 1)))
     # Binned by a factor, column j is at (j - (factor - 1) / 2) / factor.
     best = _best(coarse, (around - (factor - 1) / 2) / factor, reach / factor) * factor + (factor - 1) / 2
+    if np.isnan(best):
+        return best
     fine = scipy.ndimage.gaussian_filter(half, (2, 2))[:: max(1, len(half) // MAX_VIEWS)]
     return _best(fine, best, factor + 1.5)
 
@@ -104,12 +128,28 @@ def default_reach(columns: int) -> float:
 
 
 def _guess(sinogram: Voxels, angles_rad: Floats) -> float:
-    """The median of what opposite views say and the middle, so that one of them may be wrong."""
-    text = [METHODS[name](sinogram, angles_rad) for name in ("correlation", "phase-correlation")]
-    return float(np.median([*text, (sinogram.shape[1] - 1) / 2]))
+    """The column with the best quick slice, or where opposite views agree if the sample is wider than the detector."""
+    half, middle = half_turn(sinogram, angles_rad), (sinogram.shape[1] - 1) / 2
+    if is_wider_than_detector(half):
+        found = METHODS["correlation"](sinogram, angles_rad)
+        return found if np.isfinite(found) else middle
+    return next(iter(best_columns(half, angles_rad)), middle)
 
 
-def _half_turn(sinogram: Voxels, angles_rad: Floats) -> Voxels:
+def best_columns(half: Voxels, angles_rad: Floats) -> list[float]:
+    """Columns across the detector whose quick slices are better than those of their neighbours, best first.
+
+    half: the views (view, column) of half a turn.
+    """
+    slices = QuickSlices.of(half, angles_rad[: len(half)], COARSE_COLUMNS, COARSE_VIEWS)
+    last = half.shape[1] - 1
+    border = MIN_OVERLAP / 2
+    columns = np.linspace(border * last, (1 - border) * last, COARSE_STEPS)
+    found = list(valleys(columns, slices.scores(columns)))
+    return sorted(found, key=slices.score)
+
+
+def half_turn(sinogram: Voxels, angles_rad: Floats) -> Voxels:
     """The views of the first half turn, without one that repeats the first from behind."""
     turned = np.abs(angles_rad - angles_rad[0])
     step = np.median(np.abs(np.diff(angles_rad)))
@@ -130,10 +170,10 @@ def _best(half: Voxels, around: float, reach: float) -> float:
     shift = round(2 * around) - (columns - 1)
     shifts = np.arange(shift - int(2 * reach), shift + int(2 * reach) + 1)
     shifts = shifts[np.abs(shifts) <= columns * (1 - MIN_OVERLAP)]
-    if not len(shifts):
+    if len(shifts) < 3:
         return around
     values = np.array([_outside(half, mask, int(one)) for one in shifts])
-    return float(columns - 1 + lowest(shifts.astype(np.float64), values)) / 2
+    return float(columns - 1 + lowest_inside(shifts.astype(np.float64), values)) / 2
 
 
 def wedge_mask(views: int, columns: int, ratio: float = 0.5) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
@@ -172,6 +212,21 @@ def lowest(places: Floats, values: Floats) -> float:
     curve = left - 2 * middle + right
     offset = 0.5 * (left - right) / curve if curve > 0 else 0.0
     return float(places[best] + offset * (places[best + 1] - places[best]))
+
+
+def lowest_inside(places: Floats, values: Floats) -> float:
+    """The same among places that are lower than both neighbours, for an end of a search is no answer; nan without any.
+
+    >>> lowest_inside(np.arange(5.0), np.array([2.0, 1.0, 2.0, 1.5, 0.0]))
+    1.0
+    >>> lowest_inside(np.arange(3.0), np.arange(3.0))
+    nan
+    """
+    inside = [int(place) for place in valleys(np.arange(len(values), dtype=np.float64), values)]
+    if not inside:
+        return float("nan")
+    best = min(inside, key=values.__getitem__)
+    return lowest(places[best - 1 : best + 2], values[best - 1 : best + 2])
 
 
 @dataclass(frozen=True)
@@ -215,29 +270,98 @@ def _opposite(method: Callable[[Voxels, Voxels], float]) -> Callable[[Voxels, Fl
     return of_sinogram
 
 
-def by_median(sinogram: Voxels, angles_rad: Floats) -> float:
-    """The middle one of what the three ways say: each is wrong at times, and seldom two of them in the same way."""
-    return float(np.median([METHODS[name](sinogram, angles_rad) for name in METHODS if name != "median"]))
+@dataclass(frozen=True)
+class AxisChoice:
+    """The axis in one row. column: nan where it was not found. ways: what each way to find it has; nan where that found
+    none. is_clear: whether the ways agree, or other columns are clearly worse."""
+
+    column: float
+    ways: dict[str, float]
+    is_clear: bool = True
+
+    @property
+    def sentence(self) -> str:
+        """Which way has the axis where."""
+        return ", ".join(f"{name} {column:.1f}" for name, column in self.ways.items() if np.isfinite(column))
+
+
+def choose_axis(sinogram: Voxels, angles_rad: Floats, method: str = BEST) -> AxisChoice:
+    """What a method says of a sinogram (view, column).
+
+    The best: the column with the best quick slice, of those that are better than their neighbours and those that one of
+    the ways has; where ways agree with it, the median. Where the sample is wider than the detector, parts outside cause
+    values below zero in every slice: then the median of the ways.
+    """
+    if method != BEST:
+        column = METHODS[method](sinogram, angles_rad)
+        return AxisChoice(column, {method: column})
+    half = half_turn(sinogram, angles_rad)
+    is_wide = is_wider_than_detector(half)
+    ways = {name: METHODS[name](sinogram, angles_rad) for name in ("correlation", "phase-correlation")}
+    found = [] if is_wide else best_columns(half, angles_rad)
+    around = [*found, ways["correlation"], (sinogram.shape[1] - 1) / 2]
+    ways["double-wedge"] = by_double_wedge(sinogram, angles_rad, next(one for one in around if np.isfinite(one)))
+    if is_wide or not found:
+        return _median_choice(ways, around[-1])
+    slices = QuickSlices.of(half, angles_rad[: len(half)], FINE_COLUMNS, FINE_VIEWS)
+    step, near_px = max(0.5, float(slices.factor)), max(AGREEING_PX, slices.factor / 2)
+    tried = [slices.valley(column, step) for column in found[:2]] + list(ways.values())
+    scores = {column: slices.score(column) for column in tried if np.isfinite(column)}
+    best = min(scores, key=scores.__getitem__, default=around[-1])
+    others = [score for column, score in scores.items() if abs(column - best) > near_px]
+    is_clear = all(scores[best] <= CLEAR_SHARE * score for score in others)
+    agreeing = [column for column in ways.values() if abs(column - best) <= near_px]
+    return AxisChoice(float(np.median([best, *agreeing])), ways, is_clear)
+
+
+def _median_choice(ways: dict[str, float], middle: float) -> AxisChoice:
+    """The median of the ways, or the middle of the detector without any; clear where two agree with it."""
+    columns = [column for column in ways.values() if np.isfinite(column)]
+    median = float(np.median(columns or [middle]))
+    return AxisChoice(median, ways, sum(abs(column - median) <= AGREEING_PX for column in columns) > 1)
+
+
+def is_wider_than_detector(half: Voxels) -> bool:
+    """Whether the sample reaches beyond a border of the detector in most views (view, column)."""
+    border = max(1, int(BORDER_SHARE * half.shape[1]))
+    sides = np.median([np.abs(half[:, :border].mean(axis=1)), np.abs(half[:, -border:].mean(axis=1))], axis=1)
+    return bool(sides.max() > WIDE_SHARE * np.median(np.percentile(half, 95, axis=1)))
 
 
 METHODS: dict[str, Callable[[Voxels, Floats], float]] = {
     "double-wedge": by_double_wedge,
     "correlation": _opposite(by_correlation),
     "phase-correlation": _opposite(by_phase_correlation),
-    "median": by_median,
+    BEST: lambda sinogram, angles_rad: choose_axis(sinogram, angles_rad).column,
 }
 
 
-def find_axis(scan: Scan, method: str = "median", rows: Sequence[int] | None = None, slope: float = 0.0) -> AxisLine:
+def find_axis(scan: Scan, method: str = BEST, rows: Sequence[int] | None = None, slope: float = 0.0) -> AxisLine:
     """The axis: the median of what some rows say, by default three across the sample.
 
     slope: by how many columns it moves from one row to the next, where that is known.
     """
+    return axis_through(choose_in_rows(scan, method, rows), slope)
+
+
+def choose_in_rows(scan: Scan, method: str = BEST, rows: Sequence[int] | None = None) -> dict[int, AxisChoice]:
+    """The axis in some rows, by default in three across the sample, by the number of the row."""
     check_method(method)
     scan = scan.in_angle_order()
     chosen = rows or SampleRows.of(scan).across(3)
-    found = [METHODS[method](one, scan.angles_rad) for one in sinograms_of(scan, chosen)]
-    return AxisLine(float(np.median(np.array(found) - slope * np.array(chosen))), slope)
+    sinograms = sinograms_of(scan, chosen)
+    return {row: choose_axis(one, scan.angles_rad, method) for row, one in zip(chosen, sinograms, strict=True)}
+
+
+def axis_through(choices: dict[int, AxisChoice], slope: float = 0.0) -> AxisLine:
+    """The median of what rows say."""
+    columns = [choice.column - slope * row for row, choice in choices.items() if np.isfinite(choice.column)]
+    if not columns:
+        raise InvalidInput(
+            "The axis was not found: opposite views agree best at the end of the search.",
+            remedy="Pass the column of the axis with --center, or use --offset for an offset scan.",
+        )
+    return AxisLine(float(np.median(columns)), slope)
 
 
 def check_method(method: str) -> None:

@@ -11,10 +11,14 @@ import numpy as np
 
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.geometry.axis import (
+    BEST,
     METHODS,
+    AxisChoice,
     AxisLine,
+    axis_through,
     by_double_wedge,
     check_method,
+    choose_axis,
     default_reach,
     sinograms_of,
 )
@@ -94,15 +98,16 @@ class Tilt:
 @dataclass(frozen=True)
 class FoundLine:
     """column: of the axis, where it is the same for all rows. line: of the tilted axis. tilt: None of too few rows.
-    columns: what every row says, by its number."""
+    columns: what every row says, by its number. choices: of the rows that were looked at thoroughly."""
 
     column: float
     line: AxisLine
     tilt: Tilt | None
     columns: dict[int, float]
+    choices: dict[int, AxisChoice]
 
 
-def find_line(scan: Scan, method: str = "median") -> FoundLine:
+def find_line(scan: Scan, method: str = BEST) -> FoundLine:
     """The axis of a scan in many rows across the sample."""
     check_method(method)
     scan = scan.in_angle_order()
@@ -110,28 +115,31 @@ def find_line(scan: Scan, method: str = "median") -> FoundLine:
     thorough, has_enough = sample.across(3), len(sample.rows) >= MIN_ROWS
     others = [row for row in sample.across(ROWS_TRIED) if row not in thorough and has_enough]
     sinograms = sinograms_of(scan, [*thorough, *others])
-    found = {row: _every_way(next(sinograms), scan.angles_rad, method) for row in thorough}
-    column = float(np.median([np.median(ways) for ways in found.values()]))
+    choices = {row: choose_axis(next(sinograms), scan.angles_rad, method) for row in thorough}
+    column = axis_through(choices).column
+    found = {row: choice for row, choice in choices.items() if np.isfinite(choice.column)}
+    by_row = {row: choice.column for row, choice in found.items()}
     if not has_enough:
-        return FoundLine(column, AxisLine(column), None, {row: float(np.median(found[row])) for row in thorough})
-    reach = min(default_reach(scan.columns), NEAR_PX + float(np.ptp([np.median(ways) for ways in found.values()])))
+        return FoundLine(column, AxisLine(column), None, by_row, choices)
+    reach = min(default_reach(scan.columns), NEAR_PX + float(np.ptp(list(by_row.values()))))
     for row, sinogram in zip(others, sinograms, strict=True):
-        found[row] = _every_way(sinogram, scan.angles_rad, method, (column, reach))
-    rows = np.array(sorted(found), np.float64)
-    columns = np.array([found[int(row)] for row in rows])
-    medians = np.median(columns, axis=1)
-    fit = fit_line(rows, medians)
-    by_row = dict(zip(rows.astype(int).tolist(), medians.tolist(), strict=True))
-    return FoundLine(column, fit.line, _tilt(scan, rows, columns, fit), by_row)
+        if (choice := _choose_near(sinogram, scan.angles_rad, method, (column, reach))) is not None:
+            found[row] = choice
+    by_row = {row: found[row].column for row in sorted(found)}
+    fit = fit_line(np.array(list(by_row), np.float64), np.array(list(by_row.values())))
+    return FoundLine(column, fit.line, _tilt(scan, found, fit), by_row, choices)
 
 
-def _tilt(scan: Scan, rows: Floats, columns: Floats, fit: LineFit) -> Tilt:
-    """columns: (row, way to find the axis)."""
+def _tilt(scan: Scan, found: dict[int, AxisChoice], fit: LineFit) -> Tilt:
+    """found: the axis in every row, by its number."""
     height = scan.rows - 1
+    numbers = sorted(found)
+    rows = np.array(numbers, np.float64)
     pixels, uncertainty = fit.line.slope * height, fit.slope_error * height
     used = rows[np.array(fit.used)]
     # What only one way of three finds may come from the sample.
-    ways = [fit_line(rows, way).line.slope * height for way in columns.T]
+    names = next(iter(found.values())).ways
+    ways = [_slope(rows, np.array([found[row].ways[name] for row in numbers])) * height for name in names]
     agreeing = sum(abs(way - pixels) <= MIN_TILT_PX / 2 + 0.25 * abs(pixels) for way in ways)
     is_clear = (
         abs(pixels) >= max(MIN_TILT_PX, MIN_SIGMAS * uncertainty)
@@ -143,14 +151,22 @@ def _tilt(scan: Scan, rows: Floats, columns: Floats, fit: LineFit) -> Tilt:
     return Tilt(pixels, uncertainty, degrees, len(used), len(rows), bool(is_clear))
 
 
-def _every_way(
-    sinogram: Voxels, angles_rad: Floats, method: str, near: tuple[float, float] | None = None
-) -> list[float]:
-    """What every way says of a row, or the one that is asked for. near: where the double wedge looks, and how far."""
-    names = [name for name in METHODS if name != "median"] if method == "median" else [method]
-    return [
-        by_double_wedge(sinogram, angles_rad, *near)
-        if near and name == "double-wedge"
+def _slope(rows: Floats, columns: Floats) -> float:
+    """Of a line through the rows in which the axis was found."""
+    is_found = np.isfinite(columns)
+    return fit_line(rows[is_found], columns[is_found]).line.slope if is_found.any() else 0.0
+
+
+def _choose_near(sinogram: Voxels, angles_rad: Floats, method: str, near: tuple[float, float]) -> AxisChoice | None:
+    """The median of the ways that have the axis near that of other rows, or of the one way that is asked for; None
+    where none has. near: the axis of other rows, and how far from it this one's may be."""
+    names = [name for name in METHODS if name != BEST] if method == BEST else [method]
+    ways = {
+        name: by_double_wedge(sinogram, angles_rad, *near)
+        if name == "double-wedge"
         else METHODS[name](sinogram, angles_rad)
         for name in names
-    ]
+    }
+    column, reach = near
+    inside = [way for way in ways.values() if abs(way - column) <= reach]
+    return AxisChoice(float(np.median(inside)), ways) if inside else None

@@ -26,6 +26,7 @@ from pellucid.tomo.pipeline.memory_model import SLICES_AT_ONCE
 from pellucid.tomo.pipeline.planning import plan_scan
 from pellucid.tomo.pipeline.slabs import SlabPlan, SlabStatistics, make_slab
 from pellucid.tomo.recipe import Recipe
+from pellucid.tomo.report import AngleReport
 from pellucid.tomo.scan import Scan
 
 
@@ -53,6 +54,8 @@ def reconstruct_array(
         remedy = "Use pellucid.tomo.reconstruct()."
         raise InvalidInput("reconstruct_array() does not support phase, binning or roll.", remedy=remedy)
     plan = replace(whole.slabs, scale=whole.scale)
+    for warning in AngleReport.of(plan.geometry(scan.angles_rad, (0, 1))).warnings:
+        progress.note(warning)
     out = _checked(out, (scan.rows, plan.edge(scan), plan.edge(scan)))
     account = account or SlabStatistics()
     clipped_before, filled_before = account.clipped, account.filled

@@ -11,7 +11,7 @@ import numpy as np
 from pellucid.device import Device
 from pellucid.errors import InvalidInput
 from pellucid.tomo.correction.preparation import Preparation
-from pellucid.tomo.geometry.axis import AxisLine, find_axis, sinogram_of
+from pellucid.tomo.geometry.axis import BEST, AxisChoice, AxisLine, axis_through, choose_in_rows, sinogram_of
 from pellucid.tomo.geometry.offset import OffsetAxis, find_offset_axis
 from pellucid.tomo.geometry.sample_rows import SampleRows
 from pellucid.tomo.geometry.tilt import FoundLine, find_line
@@ -19,7 +19,7 @@ from pellucid.tomo.pipeline.slabs import SlabPlan
 from pellucid.tomo.recipe import AUTOMATIC, WHEN_CLEAR, Recipe
 from pellucid.tomo.scan import Scan
 
-AUTOMATIC_AXIS = "median"
+AUTOMATIC_AXIS = BEST
 AGREEING_PX, AGREEING_SHARE = 2.0, 0.01
 """Columns, and share of the columns, by which a row may differ from the axis and still agree with it."""
 
@@ -57,8 +57,8 @@ def plan_slabs(scan: Scan, recipe: Recipe, device: Device) -> SlabPlan:
     if not recipe.is_offset:
         axis, found = _axis(scan, recipe)
         is_known = not isinstance(recipe.center, str) or (recipe.center == AUTOMATIC and scan.axis_column is not None)
-        columns = {} if found is None else found.columns
-        warnings = () if is_known and found is None else axis_warnings(scan, columns, AxisLine(*axis))
+        columns, choices = ({}, {}) if found is None else (found.columns, found.choices)
+        warnings = () if is_known and found is None else axis_warnings(scan, columns, AxisLine(*axis), choices)
         return SlabPlan(recipe, axis, device, tilt=None if found is None else found.tilt, axis_warnings=warnings)
     offset = _offset(scan, recipe)
     return SlabPlan(recipe, (offset.column, 0.0), device, offset)
@@ -93,10 +93,13 @@ def _check_center(scan: Scan, center: float | str) -> None:
         )
 
 
-def axis_warnings(scan: Scan, columns: dict[int, float], axis: AxisLine) -> tuple[str, ...]:
-    """A sentence where the scan shows no sample, or where most rows disagree with the axis that is used.
+def axis_warnings(
+    scan: Scan, columns: dict[int, float], axis: AxisLine, choices: dict[int, AxisChoice]
+) -> tuple[str, ...]:
+    """A sentence where the scan shows no sample, where most rows disagree with the axis that is used, or where the ways
+    to find it disagree and none is clearly right.
 
-    columns: where some rows have the axis.
+    columns: where some rows have the axis. choices: how it was chosen in some.
     """
     remedy = "Check a slice, and pass the column of the axis with --center if it is wrong."
     used = float(axis.at(np.array((scan.rows - 1) / 2)))
@@ -104,20 +107,30 @@ def axis_warnings(scan: Scan, columns: dict[int, float], axis: AxisLine) -> tupl
         return (
             f"No row shows a sample that stands out from the noise: the axis at column {used:.1f} is a guess. {remedy}",
         )
-    rows, found = np.array(list(columns)), np.array(list(columns.values()))
-    away = np.abs(found - axis.at(rows))
-    if not columns or np.mean(away <= max(AGREEING_PX, AGREEING_SHARE * scan.columns)) > 0.5:
+    if sentence := _rows_disagreeing(scan, columns, axis):
+        return (f"{sentence}; column {used:.1f} is used. {remedy}",)
+    unclear = [row for row, choice in choices.items() if not choice.is_clear]
+    if 2 * len(unclear) <= len(choices):
         return ()
+    ways = choices[unclear[0]].sentence
+    return (f"The ways to find the axis disagree in row {unclear[0]}: {ways}; column {used:.1f} is used. {remedy}",)
+
+
+def _rows_disagreeing(scan: Scan, columns: dict[int, float], axis: AxisLine) -> str:
+    """How most rows disagree with the axis that is used; empty where they agree. columns: the axis of every row."""
+    rows, found = np.array(list(columns)), np.array(list(columns.values()))
+    if not columns or np.mean(np.abs(found - axis.at(rows)) <= max(AGREEING_PX, AGREEING_SHARE * scan.columns)) > 0.5:
+        return ""
     low, high = int(np.argmin(found)), int(np.argmax(found))
     return (
         f"The rows disagree about the axis: row {rows[low]} has it at column {found[low]:.1f} and row {rows[high]} at "
-        f"column {found[high]:.1f}; column {used:.1f} is used. {remedy}",
+        f"column {found[high]:.1f}"
     )
 
 
 def _axis(scan: Scan, recipe: Recipe) -> tuple[tuple[float, float], FoundLine | None]:
     """The column of the axis in row 0, and how far it moves from one row to the next; how it was found, if it was
-    looked for in many rows."""
+    looked for."""
     middle = (scan.rows - 1) / 2
     way = AUTOMATIC_AXIS if recipe.center == AUTOMATIC else recipe.center
     is_known = recipe.center == AUTOMATIC and scan.axis_column is not None
@@ -127,8 +140,10 @@ def _axis(scan: Scan, recipe: Recipe) -> tuple[tuple[float, float], FoundLine | 
     slope = tilt + float(np.tan(np.deg2rad(float(recipe.roll_deg))))
     column = scan.axis_column if is_known and scan.axis_column is not None else way
     if isinstance(column, str):
-        line = find_axis(scan, column, slope=slope)
-        return (line.column, line.slope), None
+        choices = choose_in_rows(scan, column)
+        line = axis_through(choices, slope)
+        columns = {row: choice.column for row, choice in choices.items() if np.isfinite(choice.column)}
+        return (line.column, line.slope), FoundLine(line.column, line, None, columns, choices)
     return (column - slope * middle, slope), None
 
 

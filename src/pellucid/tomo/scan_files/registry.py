@@ -100,6 +100,19 @@ def _is_hdf5_scan(path: Path) -> bool:
         )
 
 
+def projections_dataset(path: Path) -> str:
+    """The dataset with the frames of an HDF5 scan; "" for other scans."""
+    from pellucid.formats.hdf5.tree import Hdf5Tree
+
+    if recognise(Location.parse(str(path))) != "hdf5":
+        return ""
+    with Hdf5Tree(path) as tree:
+        if tree.shape("/exchange/data") is not None:
+            return "/exchange/data"
+        keyed = (name for name in tree.groups("NXdetector") if tree.shape(f"{name}/image_key"))
+        return next((f"/{name.strip('/')}/data" for name in keyed), "")
+
+
 def scan_facts(scan: Scan) -> dict[str, Any]:
     """The geometry of a scan, as plain values."""
     angles = np.rad2deg(scan.angles_rad)
