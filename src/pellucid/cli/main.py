@@ -20,6 +20,7 @@ from pellucid import progress
 from pellucid.cli.arguments import join_negative_numbers
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.printable import PrintableFormatter, printable
+from pellucid.python_processes import safe_path
 
 COMMANDS = (  # Modules below cli.
     "commands.info",
@@ -28,6 +29,8 @@ COMMANDS = (  # Modules below cli.
     "commands.compress",
     "commands.decompress",
     "reconstruct.command",
+    "commands.segment",
+    "commands.apply",
     "commands.slices",
     "render.command",
     "commands.view",
@@ -59,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stderr, TextIOWrapper):
         sys.stderr.reconfigure(errors="backslashreplace")
     try:
-        with progress.use(_reporter(options)):
+        with progress.use(_reporter(options)), safe_path():
             code = int(options.run(options))
             sys.stdout.flush()
         if options.progress_file:

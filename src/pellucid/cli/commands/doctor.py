@@ -60,6 +60,7 @@ class OptionalComponent:
 
 PARTS = (
     OptionalComponent("cupy", "FFT, sort and scan on CUDA", "pip install 'pellucid[cuda]'", "cupy-cuda13x"),
+    OptionalComponent("onnxruntime", "applying networks to volumes", "pip install 'pellucid[infer]'"),
     OptionalComponent("torch", "compressing volumes into neural fields", "pip install 'pellucid[neural]'"),
     OptionalComponent("jupyterhub", "many users on one server", "pip install 'pellucid[hub]'"),
     OptionalComponent("anywidget", "viewers in notebooks", "pip install 'pellucid[notebook]'"),

@@ -1,0 +1,113 @@
+"""Reading an ONNX file that may be damaged or malicious.
+
+Here: read_model; refusing pickles, external data outside the folder, and what is no complete model.
+Not here: what the graph computes (graph), running it (runtime).
+"""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pellucid.errors import Corrupted, EmptyFile, InvalidInput, MissingPackage, NotFound, Unreadable
+
+if TYPE_CHECKING:
+    import onnx
+
+MAX_MODEL_BYTES = 2**31 - 1
+"""Of one protobuf message; larger networks have external data."""
+PICKLE_STARTS = (b"PK\x03\x04", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
+"""PyTorch's zip files, and pickles."""
+DOMAINS = ("", "ai.onnx", "ai.onnx.ml", "com.microsoft")
+
+
+def onnx_package() -> Any:
+    try:
+        import onnx
+    except ModuleNotFoundError:
+        raise MissingPackage("onnx", "infer") from None
+    return onnx
+
+
+def read_model(path: Path) -> "onnx.ModelProto":
+    """The model in a file, with its external data, which must be in the same folder."""
+    onnx = onnx_package()
+    content = read_bytes(path)
+    try:
+        model = onnx.load_model_from_string(content)
+    except Exception as error:  # Protobuf raises a class of its own, which depends on how it was built.
+        raise Corrupted(str(path), "it is not a complete ONNX model") from error
+    if not model.graph.input or not model.graph.output or not model.graph.node:
+        raise Corrupted(str(path), "it is not a complete ONNX model")
+    _check_domains(path, model)
+    if any(list(map(_check_external(path), tensors(model.graph)))):
+        onnx.load_external_data_for_model(model, str(path.resolve().parent))
+    return model
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a network file; a pickle is refused, because loading it can run any code."""
+    if not path.is_file():
+        raise NotFound(str(path))
+    try:
+        size = path.stat().st_size
+        if size > MAX_MODEL_BYTES:
+            raise Corrupted(str(path), f"an ONNX file has at most {MAX_MODEL_BYTES:,} bytes, and this one has {size:,}")
+        content = path.read_bytes()
+    except OSError as error:
+        raise Unreadable(str(path), error.strerror or str(error)) from error
+    if not content:
+        raise EmptyFile(str(path))
+    if content.startswith(PICKLE_STARTS):
+        raise InvalidInput(
+            f"{path} is a PyTorch file or a pickle, and loading it can run any code.",
+            remedy="Export the network with torch.onnx.export, and use the .onnx file.",
+        )
+    return content
+
+
+def digest_of(model: "onnx.ModelProto") -> str:
+    """32 hexadecimal digits that change with the network, wherever its file is."""
+    return hashlib.sha256(model.SerializeToString(deterministic=True)).hexdigest()[:32]
+
+
+def tensors(graph: "onnx.GraphProto") -> Iterator["onnx.TensorProto"]:
+    """Every constant of a graph and of the graphs inside it."""
+    yield from graph.initializer
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("t"):
+                yield attribute.t
+            yield from attribute.tensors
+            for inner in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
+                yield from tensors(inner)
+
+
+def _check_domains(path: Path, model: "onnx.ModelProto") -> None:
+    foreign = sorted({node.domain for node in model.graph.node} - set(DOMAINS))
+    if foreign:
+        raise InvalidInput(
+            f"{path} uses operators of {foreign[0]!r}, which ONNX Runtime does not have.",
+            remedy="Export the network with standard ONNX operators.",
+        )
+
+
+def _check_external(path: Path) -> Any:
+    """A function that says whether a tensor is in another file, and refuses one outside the network's folder."""
+    folder = path.resolve().parent
+
+    def check(tensor: "onnx.TensorProto") -> bool:
+        if tensor.data_location != tensor.EXTERNAL:
+            return False
+        named = {entry.key: entry.value for entry in tensor.external_data}.get("location", "")
+        place = (folder / named).resolve()
+        if not named or folder not in place.parents:
+            raise InvalidInput(
+                f"{path} refers to {named!r}, which is outside its folder.",
+                remedy="Put the file of its weights into the folder of the network, and export it again.",
+            )
+        if not place.is_file():
+            raise NotFound(str(place))
+        return True
+
+    return check

@@ -1,0 +1,97 @@
+"""How large the windows of a network are: what memory allows, and what computes least twice.
+
+Here: plan_windows, choose_halo, choose_batch.
+Not here: where the windows are (windows), what a window takes (memory).
+"""
+
+from dataclasses import replace
+from math import prod
+
+from pellucid.box import Shape, triple
+from pellucid.errors import InvalidInput, NotEnoughMemory
+from pellucid.infer.memory import MemoryModel
+from pellucid.infer.network_files.network import Network
+from pellucid.infer.windows import Windows
+
+MAX_WINDOW_VOXELS = 2**24
+"""Larger windows save nothing, and progress is shown window by window."""
+MAX_BATCH = 16
+
+
+def plan_windows(
+    network: Network, shape: Shape, memory: MemoryModel, budget_bytes: int, requested: Shape | None = None
+) -> Windows:
+    """The largest windows that fit; an error where none does. requested: the window that the user chose."""
+    halo = choose_halo(network)
+    step = network.step
+    full = triple(-(-n // s) * s for n, s in zip(shape, step, strict=True))
+    if not network.is_3d:
+        full = (1, full[1], full[2])
+    is_blended = not is_exact(network, halo)
+    if network.fixed_window is not None:
+        fixed = Windows(network.fixed_window, halo, step, is_fixed=True, is_blended=is_blended)
+        return _checked(fixed, full, memory, budget_bytes)
+    if requested is not None:
+        size = triple(min(-(-n // s) * s, f) for n, s, f in zip(requested, step, full, strict=True))
+        return _checked(Windows(size, halo, step, is_blended=is_blended), full, memory, budget_bytes)
+    limit = min(MAX_WINDOW_VOXELS, int((budget_bytes - memory.base_bytes) / memory.bytes_per_voxel))
+    windows = _fitted(Windows(full, halo, step, is_blended=is_blended), full, limit)
+    return _checked(windows, full, memory, budget_bytes)
+
+
+def choose_halo(network: Network) -> Shape:
+    """The user's, else the receptive radius, else the manifest's."""
+    choices = (network.form.halo, network.radius, network.form.stated_halo)
+    halo = next((one for one in choices if one is not None), None)
+    if halo is None:
+        named = ", ".join(network.facts.unknown)
+        raise InvalidInput(
+            f"The receptive field of {network.name} is unknown, because of {named}.",
+            remedy="Pass the halo that it needs, such as --halo 16.",
+        )
+    return halo if network.is_3d else (0, halo[1], halo[2])
+
+
+def is_exact(network: Network, halo: Shape) -> bool:
+    """Whether windows with this halo give the result of the whole volume."""
+    radius = network.radius
+    covered = radius is not None and all(h >= r for h, r in zip(halo, radius, strict=True))
+    return covered and not network.facts.window_statistics
+
+
+def _fitted(windows: Windows, full: Shape, limit: int) -> Windows:
+    """The axis that is longest is divided once more until the window has few enough voxels."""
+    parts, size = [1, 1, 1], full
+    while prod(size) > limit:
+        axis = max(range(3), key=lambda axis: size[axis])
+        parts[axis] += 1
+        step, margin = windows.step[axis], windows.margin[axis]
+        edge = -(-full[axis] // (parts[axis] * step)) * step + 2 * margin
+        smaller = min(edge, size[axis] - step)
+        if smaller < windows.min_size[axis]:
+            break
+        size = triple(smaller if i == axis else n for i, n in enumerate(size))
+    return replace(windows, size=size)
+
+
+def _checked(windows: Windows, full: Shape, memory: MemoryModel, budget_bytes: int) -> Windows:
+    needs = memory.cost(prod(windows.size))
+    if needs > budget_bytes:
+        raise NotEnoughMemory(
+            needs=needs, has=budget_bytes, remedy="Raise the memory budget (--memory), or pass a smaller --halo."
+        )
+    for size, least, whole in zip(windows.size, windows.min_size, full, strict=True):
+        if size < least and size < whole:
+            raise InvalidInput(
+                f"Windows of {windows.size} keep nothing between halos of {windows.halo}.",
+                remedy=f"Use windows of at least {windows.min_size}, or pass a smaller --halo.",
+            )
+    return windows
+
+
+def choose_batch(network: Network, windows: Windows, memory: MemoryModel, budget_bytes: int, *, is_gpu: bool) -> int:
+    """Windows at a time: on the CPU one, which keeps its caches; on a GPU as many as fit."""
+    if not is_gpu:
+        return 1
+    fitting = int((budget_bytes - memory.base_bytes) / (memory.bytes_per_voxel * prod(windows.size)))
+    return max(1, min(fitting, MAX_BATCH, network.max_batch or MAX_BATCH))

@@ -1,0 +1,70 @@
+"""Statistics of a whole volume, which normalise every window of it equally.
+
+Here: ValueStatistics; computing it in blocks.
+Not here: what is normalised with it (transforms).
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pellucid.box import Box, Shape, triple
+from pellucid.infer.sources import VoxelSource
+from pellucid.volume.volume import Volume
+
+MAX_SAMPLED_BYTES = 2**33
+"""Of larger volumes every second, third, ... block is read."""
+BLOCK = (64, 256, 256)
+
+
+@dataclass(frozen=True)
+class ValueStatistics:
+    """percentiles: by percentage."""
+
+    mean: float = 0.0
+    std: float = 1.0
+    percentiles: dict[float, float] = field(default_factory=dict)
+
+
+def measure_statistics(volume: Volume, percents: tuple[float, ...] = ()) -> ValueStatistics:
+    """Of all voxels that are numbers; memory does not depend on the size of the volume."""
+    count, total, squares, shift = 0, 0.0, 0.0, None
+    for box in _sample(volume):
+        voxels = volume.read(box).astype(np.float64)
+        if voxels.dtype.kind == "f":
+            voxels = voxels[np.isfinite(voxels)]
+        if not voxels.size:
+            continue
+        # A mean far from 0 would leave no digits for the deviation.
+        shift = float(voxels.mean()) if shift is None else shift
+        voxels -= shift
+        count, total, squares = (
+            count + voxels.size,
+            total + float(voxels.sum()),
+            squares + float(np.vdot(voxels, voxels)),
+        )
+    mean = total / count if count else 0.0
+    std = float(np.sqrt(max(0.0, squares / count - mean**2))) if count else 1.0
+    found = volume.percentiles(*percents).values if percents else {}
+    return ValueStatistics(mean + (shift or 0.0), std, found)
+
+
+def measure_sample(source: VoxelSource, percents: tuple[float, ...] = ()) -> tuple[ValueStatistics, ...]:
+    """For each channel of a source that is expensive to read: of a box in its middle."""
+    edges = triple(map(min, zip(BLOCK, source.shape, strict=True)))
+    start = triple((n - e) // 2 for n, e in zip(source.shape, edges, strict=True))
+    sample = source.read(Box(start, triple(a + e for a, e in zip(start, edges, strict=True)))).astype(np.float64)
+    return tuple(
+        ValueStatistics(float(one.mean()), float(one.std()), {p: float(np.percentile(one, p)) for p in percents})
+        for one in sample
+    )
+
+
+def _sample(volume: Volume) -> list[Box]:
+    boxes = list(volume.box.tiles(_block(volume)))
+    return boxes[:: max(1, -(-volume.nbytes // MAX_SAMPLED_BYTES))]
+
+
+def _block(volume: Volume) -> Shape:
+    """Whole chunks, about the size of BLOCK."""
+    return triple(-(-n // c) * c for n, c in zip(BLOCK, volume.chunk, strict=True))
