@@ -19,11 +19,13 @@ from pellucid.instance.protocol import (
     access,
     client_messages,
     http_bodies,
+    measuring,
     reconstruction,
     server_messages,
     shared_types,
+    slice_bodies,
 )
-from pellucid.rendering import scene
+from pellucid.rendering import measures, scene
 
 TARGET = Path(__file__).resolve().parent.parent / "web" / "src" / "protocol.ts"
 HEAD = """\
@@ -35,7 +37,7 @@ PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", NoneTyp
 JSON = "export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };\n"
 ALIASES = {
     value: name
-    for name, value in {**vars(scene), **vars(shared_types), **vars(reconstruction)}.items()
+    for name, value in {**vars(scene), **vars(measures), **vars(shared_types), **vars(reconstruction)}.items()
     if get_origin(value) is Literal
 }
 CONSTANTS = ("VERSION", "MAX_MESSAGE_BYTES", "MAX_EDGE", "MAX_UPLOAD_BYTES")
@@ -43,7 +45,7 @@ CONSTANTS = ("VERSION", "MAX_MESSAGE_BYTES", "MAX_EDGE", "MAX_UPLOAD_BYTES")
 
 def generate() -> str:
     """All of the file."""
-    bodies = (*http_bodies.BODIES, *access.BODIES, *reconstruction.BODIES)
+    bodies = (*http_bodies.BODIES, *access.BODIES, *measuring.BODIES, *reconstruction.BODIES, *slice_bodies.BODIES)
     sent = set(get_args(client_messages.Incoming)) | set(bodies)
     roots = [
         *get_args(client_messages.Incoming),
@@ -51,7 +53,15 @@ def generate() -> str:
         *get_args(server_messages.Header),
     ]
     found: dict[type, None] = {}
-    for kind in (*roots, *bodies, *http_bodies.ANSWERS, *access.ANSWERS, *reconstruction.ANSWERS):
+    for kind in (
+        *roots,
+        *bodies,
+        *http_bodies.ANSWERS,
+        *access.ANSWERS,
+        *measuring.ANSWERS,
+        *reconstruction.ANSWERS,
+        *slice_bodies.ANSWERS,
+    ):
         collect(kind, found)
     constants = [f"export const {name} = {getattr(shared_types, name)};\n" for name in CONSTANTS]
     unions = [

@@ -10,7 +10,7 @@ from pellucid.instance.server import Instance
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.renderer import Renderer
 from tests.instance.conftest import EDGE
-from tests.instance.loopback import open_page, running
+from tests.instance.loopback import http, open_page, running
 
 
 def turned(camera: Camera, steps: int) -> list[Camera]:
@@ -142,6 +142,8 @@ def test_what_is_under_the_pointer(instance: Instance) -> None:
 
 def test_three_slices_follow_the_cross_hair_and_the_colours(instance: Instance) -> None:
     with open_page(instance) as page, open_page(instance, "view") as other:
+        page.patch("volumes", 0, "slice_options", value=[{"colors": "transfer"}] * 3)
+        page.hear_text("state")
         page.say("slices", voxel=[5, 6, 7], edge=48)
         cuts = {(shown := page.hear_picture("slice")).header["axis"]: shown for _ in range(3)}
         assert {axis: cut.header["index"] for axis, cut in cuts.items()} == {"z": 5, "y": 6, "x": 7}
@@ -156,6 +158,32 @@ def test_three_slices_follow_the_cross_hair_and_the_colours(instance: Instance) 
         page.say("slices", voxel=[EDGE, 0, 0])
         assert f"Voxel ({EDGE}, 0, 0) (z, y, x) is outside" in page.hear_text("error")["what"]
         page.say("slices", voxel=None)
+
+
+def test_each_slice_has_a_grey_window_of_its_own(instance: Instance) -> None:
+    """By default what matters in the volume; the transfer function changes nothing."""
+    with open_page(instance) as page, http(instance) as client:
+        facts = client.get("/api/scene").json()["layers"][0]["histogram"]
+        asked = {"axis": "y", "index": 6, "percents": [0, 100]}
+        found = client.post("/api/slices/window", json=asked).json()
+        assert facts["low"] <= found["low"] < found["high"] <= facts["high"]
+        page.patch("volumes", 0, "slice_options", value=[{}] * 3)
+        page.hear_text("state")
+        page.say("slices", voxel=[5, 6, 7], edge=EDGE)
+        grey = {(shown := page.hear_picture("slice")).header["axis"]: shown for _ in range(3)}
+        assert all(cut.rgb.shape == (EDGE, EDGE) for cut in grey.values())
+        page.patch("volumes", 0, "transfer", "value_range", value=[facts["low"], facts["high"] * 3])
+        page.hear_text("state")
+        middle = (facts["low"] + facts["high"]) / 2
+        page.patch("volumes", 0, "slice_options", 1, "window", value=[facts["low"], middle])
+        again = {(shown := page.hear_picture("slice")).header["axis"]: shown for _ in range(3)}
+        for axis in ("z", "x"):
+            np.testing.assert_array_equal(again[axis].rgb, grey[axis].rgb)
+        brighter = np.minimum(2 * grey["y"].rgb.astype(float), 255)
+        np.testing.assert_allclose(again["y"].rgb, brighter, atol=1.01)
+        page.say("slices", voxel=None)
+        refused = client.post("/api/slices/window", json=asked | {"layer": 9})
+        assert refused.json()["what"] == "The scene has no layer 9."
 
 
 def test_frames_stop_when_nobody_acknowledges_them(instance: Instance) -> None:

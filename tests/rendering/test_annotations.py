@@ -1,4 +1,4 @@
-"""The scale bar and the axes say what the camera says."""
+"""The scale bar and the axes say what the camera says, the legend what the labels are."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,8 +11,10 @@ from pellucid.rendering.annotations import AXES, Annotations, annotated, axes, s
 from pellucid.rendering.automatic.volumes import automatic_scene
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.geometry.shapes import Mesh
+from pellucid.rendering.labels import LabelColor, Labels
+from pellucid.rendering.legend import MAX_LINES, LegendLine, legend_lines, with_legend
 from pellucid.rendering.renderer import Renderer
-from pellucid.rendering.scene import MeshLayer, Scene
+from pellucid.rendering.scene import MeshLayer, Scene, VolumeLayer
 from pellucid.volume.volume import Volume
 
 FLAT = Camera((0.0, 0.0, 9.0), (0.0, 0.0, 0.0), field_of_view_deg=None, height=100.0)
@@ -114,3 +116,26 @@ def test_a_scene_carries_them(renderer: Renderer, tmp_path: Path) -> None:
     without, with_marks = (renderer.render(scene, 200, 150).rgba for scene in (plain, marked))
     assert (with_marks == annotated(without, FLAT, marked.annotations)).all()
     assert (with_marks != without).any()
+
+
+def test_the_legend_has_the_names_and_colours_of_labels_that_are_drawn() -> None:
+    red, blue = LabelColor(3, (1.0, 0.0, 0.0), name="wall"), LabelColor(5, (0.0, 0.0, 1.0), name="pore")
+    unnamed, hidden = LabelColor(9, (0.0, 1.0, 0.0)), LabelColor(11, name="air", is_visible=False)
+    layer = VolumeLayer("marks", labels=Labels(0.5, (red, unnamed, hidden, blue)))
+    scene = Scene((layer,), annotations=Annotations(is_legend=True))
+    assert legend_lines(scene) == [LegendLine("wall", (1.0, 0.0, 0.0)), LegendLine("pore", (0.0, 0.0, 1.0))]
+    drawn = with_legend(sheet(400, 300, 40), scene)
+    for color, rows in (((255, 0, 0), slice(0, 24)), ((0, 0, 255), slice(24, 50))):
+        assert (drawn[rows, :40, :3] == color).all(axis=-1).sum() > 60, color
+    assert drawn[:50, 25:].max() == 255 and drawn[60:].max() == 255  # Letters, and the opacity of the rest.
+    assert (drawn[60:, :, :3] == 40).all()
+    plain = replace(scene, annotations=Annotations())
+    assert (with_legend(sheet(400, 300, 40), plain) == sheet(400, 300, 40)).all()
+
+
+def test_a_long_legend_says_how_many_are_left_out() -> None:
+    labels = Labels(0.5, tuple(LabelColor(n, name=f"cell {n}") for n in range(1, 31)))
+    lines = legend_lines(Scene((VolumeLayer("marks", labels=labels),)))
+    assert len(lines) == MAX_LINES and lines[-1] == LegendLine("and 19 more", None)
+    marked = Scene((VolumeLayer("marks", labels=labels),), annotations=Annotations(is_legend=True))
+    assert with_legend(sheet(90, 60, 0), marked).shape == (60, 90, 4)

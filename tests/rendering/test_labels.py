@@ -238,3 +238,36 @@ def test_too_many_labels_are_refused() -> None:
         LabelVolume(volume).read()
     with pytest.raises(InvalidInput, match="opacity of a label"):
         Labels(1.5)
+
+
+def test_hidden_and_isolated_labels() -> None:
+    names = np.array([0, 3, 5, 9])
+    hidden = Labels(1.0, (LabelColor(5, is_visible=False),))
+    assert hidden.table(names, 1.0)[:, 3].tolist() == [0, 1, 0, 1]
+    assert replace(hidden, isolated=(3,)).table(names, 1.0)[:, 3].tolist() == [0, 1, 0, 0]
+    assert replace(hidden, isolated=(5, 9)).table(names, 1.0)[:, 3].tolist() == [0, 0, 1, 1]
+
+
+def test_one_label_is_changed_and_the_others_stay() -> None:
+    labels = Labels(0.5, (LabelColor(3, (1.0, 0.0, 0.0)),))
+    named = labels.with_label(9, name="wall").with_label(3, is_visible=False)
+    assert named.colors == (LabelColor(3, (1.0, 0.0, 0.0), is_visible=False), LabelColor(9, name="wall"))
+    assert named.with_label(9, name="").colors == named.colors[:1]
+
+
+def test_exceptions_find_their_labels_whatever_the_type() -> None:
+    listed = Labels(1.0, (LabelColor(2**64 - 1, (1.0, 0.0, 0.0)), LabelColor(2**53 + 1, (0.0, 1.0, 0.0))))
+    names = np.array([2**53, 2**53 + 1, 2**64 - 1], np.uint64)
+    table = listed.table(names, 1.0)
+    np.testing.assert_array_equal(table[1:, :3], [[0, 1, 0], [1, 0, 0]])
+    np.testing.assert_allclose(table[0, :3], automatic_colors(names[:1])[0], rtol=1e-6)
+
+
+def test_a_label_has_one_colour() -> None:
+    with pytest.raises(InvalidInput, match="A label has two colours"):
+        Labels(colors=(LabelColor(3), LabelColor(3)))
+
+
+def test_the_number_of_listed_labels_has_a_limit() -> None:
+    with pytest.raises(InvalidInput, match="4,097 labels have a colour or name, or are isolated"):
+        Labels(isolated=tuple(range(4097)))

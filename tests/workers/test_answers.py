@@ -13,11 +13,14 @@ from pellucid.rendering.labels import Labels
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene, Transform
 from pellucid.rendering.transfer import TransferFunction
+from pellucid.volume.open_files import OpenFiles
 from pellucid.volume.sample_volume import sample
+from pellucid.volume.slice_sheet import grey_levels
 from pellucid.volume.volume import Volume, open_volume
 from pellucid.workers.protocol import replies, requests
+from pellucid.workers.queries import slices
 from pellucid.workers.queries.describe import facts_of
-from pellucid.workers.queries.sources import MappedArray
+from pellucid.workers.queries.sources import MappedArray, Sources
 from pellucid.workers.supervisor import SupervisedWorker
 from tests.endless_hdf5 import write_endless_texts
 from tests.workers.conftest import EDGE, SOURCE, SPACING, TIMEOUT_S, Ear, small
@@ -59,7 +62,7 @@ def test_pictures_that_nobody_took_hold_drawing_up_but_end_nothing(
 def test_measuring_says_the_same_whether_the_device_has_the_volume_or_not(
     worker: SupervisedWorker, ear: Ear, scene: Scene
 ) -> None:
-    question = lambda request: requests.Measure(request, SOURCE)  # noqa: E731
+    question = lambda request: requests.MeasureValues(request, SOURCE)  # noqa: E731
     before = worker.send_request("measuring", question).result(TIMEOUT_S)
     ear.exact(worker.draw(small(scene), 50, True))
     after = worker.send_request("measuring", question).result(TIMEOUT_S)
@@ -103,6 +106,45 @@ def test_a_slice_has_the_colours_of_its_voxels(axis: int, worker: SupervisedWork
         voxels = np.take(VOXELS, 7, axis)
         color = transfer.table(1.0)[transfer.index(voxels[0, 0]), :3]  # Slice 0 is at the top.
         np.testing.assert_allclose(shared.array[0, 0], color * 255, atol=0.51)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_a_grey_slice_is_black_and_white_at_the_ends_of_its_window(axis: int, worker: SupervisedWorker) -> None:
+    voxels = np.take(VOXELS, 11, axis)
+    low, high = (float(value) for value in np.percentile(voxels, (30, 80)))
+    command = lambda request: requests.Slice(  # noqa: E731
+        request, SOURCE, TransferFunction(), None, axis, 11, 96, window=(low, high)
+    )
+    with worker.send_request("cutting", command).result(TIMEOUT_S) as shared:
+        assert shared.array.ndim == 2
+        levels = np.clip((voxels.astype(float) - low) / (high - low), 0, 1) * 255
+        corner = shared.array[0, 0], shared.array[-1, -1]
+        np.testing.assert_allclose(corner, (levels[0, 0], levels[-1, -1]), atol=0.51)
+        assert set(np.unique(shared.array)) <= set(np.unique(grey_levels(voxels, low, high)))
+
+
+def test_percentiles_of_a_slice_are_those_of_its_voxels(worker: SupervisedWorker) -> None:
+    def measured(percents: tuple[float, float], axis: int = 1, index: int = 9) -> tuple[float, float]:
+        command = lambda request: requests.MeasureSlice(request, SOURCE, axis, index, percents)  # noqa: E731
+        reply = worker.send_request("measuring", command).result(TIMEOUT_S)
+        return reply.low, reply.high
+
+    voxels = VOXELS[:, 9]
+    assert measured((0, 100)) == (voxels.min(), voxels.max())
+    assert measured((1, 99)) == pytest.approx(tuple(np.percentile(voxels, (1, 99))))
+    with pytest.raises(InvalidInput, match=f"no slice {EDGE} of axis 1"):
+        measured((1, 99), index=EDGE)
+
+
+def test_values_that_are_not_numbers_do_not_count() -> None:
+    voxels = np.full((2, 3, 4), np.nan, np.float32)
+    voxels[0, 0] = (1.0, 2.0, 3.0, np.inf)
+    sources = Sources(OpenFiles())
+    sources.use(SOURCE, MappedArray(voxels, (1.0, 1.0, 1.0), ""))
+    reply = slices.measure_slice(requests.MeasureSlice(1, SOURCE, 0, 0, (0.0, 100.0)), sources)
+    assert (reply.low, reply.high) == (1.0, 3.0)
+    reply = slices.measure_slice(requests.MeasureSlice(1, SOURCE, 0, 1, (0.0, 100.0)), sources)
+    assert (reply.low, reply.high) == (0.0, 1.0)
 
 
 def test_a_profile_follows_the_line(worker: SupervisedWorker, scene: Scene) -> None:

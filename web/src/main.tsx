@@ -12,6 +12,8 @@ import "./styles/layout.css";
 import "./styles/loadingScreen.css";
 import "./styles/panels.css";
 import "./styles/shell.css";
+import "./styles/startPage.css";
+import "./styles/slices.css";
 import "./styles/workbench.css";
 
 // Another link to this viewer was put into the address of this page.

@@ -9,6 +9,7 @@ export const MAX_UPLOAD_BYTES = 268435456;
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type Mode = "composite" | "max" | "min" | "mean" | "isosurface";
 export type ShadingName = "none" | "gradient" | "shadow" | "occlusion" | "user";
+export type MeasureKind = "distance" | "angle" | "polyline" | "area" | "box" | "sphere" | "note";
 export type Capability = "view" | "control" | "own";
 export type Encoding = "jpeg" | "png" | "h264";
 export type View = "main" | "other";
@@ -342,26 +343,39 @@ export interface Transform {
   readonly translation: readonly [number, number, number];
 }
 
-/** How one label is drawn. color: None for the automatic colour; opacity: None for the opacity of all labels. */
+/** How one label is drawn. color: None for the automatic colour; opacity: None for the opacity of all labels. name:
+ * of the object, for the list and the legend. */
 export interface LabelColor {
   readonly label: number;
   readonly color: readonly [number, number, number] | null;
   readonly opacity: number | null;
+  readonly name: string;
+  readonly is_visible: boolean;
 }
 
 /** One colour for each label, never mixed between labels.
  * opacity: of one voxel of any label except 0, which is not drawn. colors: exceptions; label 0 is drawn too if it has
- * an opacity here. */
+ * an opacity here. isolated: where it is not empty, only these labels are drawn, hidden ones among them too. */
 export interface Labels {
   readonly opacity: number;
   readonly colors: readonly LabelColor[];
+  readonly isolated: readonly number[];
+}
+
+/** How slices across one axis are shown. window: the values that are black and white; None: those that matter in the
+ * volume. colors: grey, or those of the transfer function, which has its own range of values. */
+export interface SliceOptions {
+  readonly window: readonly [number, number] | null;
+  readonly colors: "grey" | "transfer";
 }
 
 /** A volume to draw. source: its location; of a series, the time step of the scene. clip: only these voxels (z, y,
  * x).
  * labels: its voxels are whole numbers that name objects; they are drawn in these colours instead of the transfer
- * function, unlit or lit at their boundaries. user_shading: the hash of a custom shading that was added to the
- * renderer; parameters: (name, value) pairs for it. is_visible: whether it is drawn; every layer has this. */
+ * function, unlit or lit at their boundaries. edit: the state of labels that were painted, 0 as they were opened.
+ * user_shading: the hash of a custom shading that was added to the
+ * renderer; parameters: (name, value) pairs for it. is_visible: whether it is drawn; every layer has this.
+ * slice_options: how a viewer shows its slices across z, y and x. */
 export interface VolumeLayer {
   readonly source: string;
   readonly transfer: TransferFunction;
@@ -374,6 +388,8 @@ export interface VolumeLayer {
   readonly parameters: readonly (readonly [string, number])[];
   readonly labels: Labels | null;
   readonly is_visible: boolean;
+  readonly edit: number;
+  readonly slice_options: readonly [SliceOptions, SliceOptions, SliceOptions];
 }
 
 /** Where light comes from: `direction` points from the light into the scene; None is a headlight at the eye. */
@@ -432,18 +448,33 @@ export interface SliceLayer {
   readonly is_visible: boolean;
 }
 
-/** What is drawn on the image. unit: the unit of the world, such as "um", for the scale bar.
+/** What is drawn on the image. unit: the unit of the world, such as "um", for the scale bar. is_legend: the names of
+ * labels that have one, with their colours.
  * In perspective the bar is correct at the depth of the camera's target. */
 export interface Annotations {
   readonly is_scale_bar: boolean;
   readonly is_axes: boolean;
   readonly unit: string;
+  readonly is_legend: boolean;
+}
+
+/** Something measured, or a note, at points (x, y, z) of the world.
+ * angle: at the second of three points. polyline, area: along, or inside, any number of points. box: opposite corners,
+ * along the axes of the volume. sphere: its centre, and a point on it. layer: the volume whose values are measured. */
+export interface Measure {
+  readonly kind: MeasureKind;
+  readonly points: readonly (readonly [number, number, number])[];
+  readonly name: string;
+  readonly text: string;
+  readonly layer: number;
+  readonly is_visible: boolean;
 }
 
 /** Everything that is drawn in an image.
  * step: distance between samples in voxels. is_jittered: whether each ray starts at its own random fraction of a step,
  * which turns the banding of coarse sampling into fine noise. background: red, green, blue and opacity. time: time
- * step of every source that is a series; the nearest one is drawn. annotations: what is drawn on the image. */
+ * step of every source that is a series; the nearest one is drawn. annotations: what is drawn on the image. measures:
+ * distances, regions and notes, which a viewer shows over the image. */
 export interface Scene {
   readonly volumes: readonly VolumeLayer[];
   readonly camera: Camera;
@@ -457,6 +488,7 @@ export interface Scene {
   readonly slices: readonly SliceLayer[];
   readonly time: number;
   readonly annotations: Annotations;
+  readonly measures: readonly Measure[];
 }
 
 /** The scene has this revision. other: the scene beside it, while two are compared.
@@ -498,7 +530,8 @@ export interface SlicePlane {
  * name: to show. is_memory: an array that was handed over, which a saved state cannot bring back. times, channels: how
  * many the file has; scene.time chooses the time step, the source (`file:c=1`) the channel. histogram: None while
  * the voxels are still being counted. planes: how slices across z, y and x are shown. orientation: where its axes run
- * and where it lies, in words; empty where the file does not state it. compression: what was lost for it, in words. */
+ * and where it lies, in words; empty where the file does not state it. compression: what was lost for it, in words.
+ * is_projections: these are the projections of a scan, which has to be reconstructed to become a volume. */
 export interface LayerDescription {
   readonly name: string;
   readonly shape: readonly [number, number, number];
@@ -514,6 +547,7 @@ export interface LayerDescription {
   readonly planes: readonly [SlicePlane, SlicePlane, SlicePlane];
   readonly orientation: string;
   readonly compression: string;
+  readonly is_projections: boolean;
 }
 
 /** Points of the scene, in the order of `scene.points`, with the histogram of their values. */
@@ -628,13 +662,15 @@ export interface ShuttingDown {
 }
 
 /** What is under a place of the image.
- * position: in the world. layer: index in scene.volumes. value: of the volume there; label: of the label volume. */
+ * position: in the world. layer: index in scene.volumes. value: of the volume there; label: of the label
+ * volume, whose index is label_layer; -1 where there is none. */
 export interface Hit {
   readonly position: readonly [number, number, number];
   readonly layer: number;
   readonly voxel: readonly [number, number, number];
   readonly value: number | null;
   readonly label: number | null;
+  readonly label_layer: number;
 }
 
 /** The answer to Probe; hit None: nothing is there. */
@@ -721,7 +757,7 @@ export interface FrameHeader {
   readonly type: "frame";
 }
 
-/** One slice of a layer, a PNG with the colours of its transfer function, opacity left out.
+/** One slice of a layer: a PNG, grey or in the colours of its transfer function, as its slice_options say.
  * axis: what it is cut across. index: where. Pixels are square in world units. For z: y downwards, x to the right; for
  * y: z upwards, x right; for x: z upwards, y right. */
 export interface SliceHeader {
@@ -751,6 +787,11 @@ export interface CameraChange {
 export interface LoadRequest {
   readonly path: string;
   readonly how?: "replace" | "add" | "labels";
+}
+
+/** POST /api/sample: show a small volume to try things with. replace: alone; add: as another layer. */
+export interface SampleRequest {
+  readonly how: "replace" | "add";
 }
 
 /** POST /api/arrays: an array is coming, in C order and in the byte order of dtype. */
@@ -827,6 +868,35 @@ export interface NewShare {
   readonly name?: string;
 }
 
+/** POST /api/regions: the voxels of a layer in a box, between opposite corners along its axes, or in a sphere, given
+ * by its centre and a point on it; all in the world. */
+export interface RegionRequest {
+  readonly kind: "box" | "sphere";
+  readonly points: readonly [readonly [number, number, number], readonly [number, number, number]];
+  readonly layer?: number;
+}
+
+/** POST /api/paint: give a label to the voxels that a brush touches; 0 erases.
+ * points: voxels (z, y, x) that it is drawn through. radius: in voxels, along the axis with the finest spacing. axis:
+ * a disc in the slice across it; None: a ball. only: voxels with this label alone. gesture: names one, of which
+ * all requests are one step of undo; is_moving: more of them will follow. */
+export interface PaintRequest {
+  readonly layer: number;
+  readonly label: number;
+  readonly points: readonly (readonly [number, number, number])[];
+  readonly radius?: number;
+  readonly axis?: Axis | null;
+  readonly only?: number | null;
+  readonly gesture?: string;
+  readonly is_moving?: boolean;
+}
+
+/** POST /api/labels/save: the labels of a layer as a new Zarr or HDF5 file. */
+export interface SaveLabelsRequest {
+  readonly layer: number;
+  readonly path: string;
+}
+
 /** POST /api/scans/describe: a scan, and what is said of it where its files do not. */
 export interface ScanRequest {
   readonly path: string;
@@ -867,6 +937,15 @@ export interface ReconstructionRequest {
   readonly options?: ScanOptions;
   readonly is_replaced?: boolean;
   readonly is_watched?: boolean;
+}
+
+/** POST /api/slices/window: the grey window of a slice across an axis.
+ * percents: of its voxels, below the window and below its upper end; 0 and 100: from the lowest to the highest value. */
+export interface SliceWindowRequest {
+  readonly axis: Axis;
+  readonly index: number;
+  readonly layer?: number;
+  readonly percents?: readonly [number, number];
 }
 
 /** What happened and what to do; line: of a shading's source, else 0; kind: the error's class in Python. */
@@ -936,20 +1015,21 @@ export interface Entry {
 
 /** GET /api/files?folder=&search=: what is in a folder that can be opened; without one, the roots.
  * parent: None at a root. search looks through the folders below too; is_cut: there was more. is_scan: its files are
- * the projections of a scan. */
+ * the projections of a scan. is_stack: its files are the slices of a volume, which its path opens. */
 export interface Folder {
   readonly path: string;
   readonly parent: string | null;
   readonly entries: readonly Entry[];
   readonly is_cut: boolean;
   readonly is_scan: boolean;
+  readonly is_stack: boolean;
 }
 
 /** GET /api/files/info?path=: what a file holds, without reading its voxels.
  * datasets: names to choose from (give path:/name), where it holds several. problem: why it cannot be opened, or "".
- * is_scan: it has to be reconstructed first, and shape is (view, row, column) of its projections. may_be_scan: it
- * could be one, if a user chooses its datasets. is_headerless: its name alone may say what its shape and type
- * are; else they have to be given, as path:shape=Z,Y,X,dtype=uint16,order=le,offset=0. */
+ * is_scan: it has to be reconstructed first; shape is (view, row, column) of its projections, datasets their name, if
+ * they have one. may_be_scan: it could be one, if a user chooses its datasets. is_headerless: its name alone may say
+ * what its shape and type are; else they have to be given, as path:shape=Z,Y,X,dtype=uint16,order=le,offset=0. */
 export interface FileFacts {
   readonly path: string;
   readonly shape: readonly [number, number, number] | null;
@@ -972,6 +1052,21 @@ export interface Loaded {
   readonly revision: number;
   readonly warning: string;
   readonly remedy: string;
+}
+
+/** path: to be given to /api/load. thumbnail: an image as a data URL, or "". */
+export interface RecentFile {
+  readonly path: string;
+  readonly name: string;
+  readonly folder: string;
+  readonly opened_at_ms: number;
+  readonly thumbnail: string;
+}
+
+/** GET /api/recent: the files that the user opened last, the latest first. folder: the one browsed last, or "". */
+export interface RecentFiles {
+  readonly files: readonly RecentFile[];
+  readonly folder: string;
 }
 
 /** PUT /api/upload?name=: where the bytes of the body are now; give it to /api/load. */
@@ -1059,6 +1154,64 @@ export interface Share {
   readonly state: string;
 }
 
+/** One label. voxels: how many have it. volume: in cubic world units. center: of its voxels, in the world. start,
+ * stop: the smallest box of voxels that holds it, (z, y, x). */
+export interface LabelRow {
+  readonly label: number;
+  readonly name: string;
+  readonly voxels: number;
+  readonly volume: number;
+  readonly center: readonly [number, number, number];
+  readonly start: readonly [number, number, number];
+  readonly stop: readonly [number, number, number];
+}
+
+/** GET /api/labels?layer=: every label of a layer, in ascending order, label 0 left out. unit: of lengths. */
+export interface LabelList {
+  readonly layer: number;
+  readonly unit: string;
+  readonly rows: readonly LabelRow[];
+}
+
+/** What a measure is by itself, in world units; None where that means nothing. */
+export interface MeasureSize {
+  readonly length: number | null;
+  readonly angle_deg: number | null;
+  readonly area: number | null;
+  readonly volume: number | null;
+}
+
+/** The voxels of a layer whose centres lie in a box or a sphere. voxels: how many have a value; volume: in cubic
+ * world units. mean to high: None where there is none. counts: voxels in equal bins from low to high; of
+ * whole numbers, as many in each bin. */
+export interface RegionValues {
+  readonly voxels: number;
+  readonly volume: number;
+  readonly mean: number | null;
+  readonly sigma: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly counts: readonly number[];
+}
+
+/** A measure, its size, and for a box or a sphere the values in it. */
+export interface MeasureRow {
+  readonly measure: Measure;
+  readonly size: MeasureSize;
+  readonly region: RegionValues | null;
+}
+
+/** GET /api/measures: every measure of the scene, in its order. unit: of lengths. */
+export interface MeasureList {
+  readonly unit: string;
+  readonly rows: readonly MeasureRow[];
+}
+
+/** Where the labels are now. */
+export interface SavedLabels {
+  readonly path: string;
+}
+
 /** What there is to choose from. */
 export interface ReconstructionChoices {
   readonly filters: readonly string[];
@@ -1132,6 +1285,12 @@ export interface PreviewHeader {
 /** The line that does the same in a terminal. */
 export interface ReconstructionCommand {
   readonly text: string;
+}
+
+/** The values that become black and white. */
+export interface SliceWindow {
+  readonly low: number;
+  readonly high: number;
 }
 
 export type Incoming =

@@ -20,7 +20,9 @@ from pellucid.client import notebook
 from pellucid.client.array_transfer import ArrayTransfers, DisplayOptions
 from pellucid.client.arrays import array_source
 from pellucid.client.connection import Connection
+from pellucid.client.labels import ViewerLabels
 from pellucid.client.login import bearer_for
+from pellucid.client.measures import ViewerMeasures
 from pellucid.dataclass_json import from_json
 from pellucid.errors import InvalidInput, ViewerUnreachable
 from pellucid.formats.location import Location
@@ -279,6 +281,16 @@ class Viewer(ViewerLifecycle):
             raise InvalidInput(f"Unknown shading {shading!r}.", remedy=f"Choose one of {', '.join(names)}.")
         self.layer = replace(self.layer, shading=shading)
 
+    @property
+    def labels(self) -> ViewerLabels:
+        """Names, colours, visibility and sizes of labels: ``labels.set(7, name="nucleus")``, ``labels.isolate(7)``."""
+        return ViewerLabels(self._connection)
+
+    @property
+    def measures(self) -> ViewerMeasures:
+        """Distances, angles, areas, regions and notes: ``measures.add("distance", [start, stop])``."""
+        return ViewerMeasures(self._connection)
+
     def shade_with(self, source: str, /, **parameters: float) -> None:
         """Shade the first volume with your own code (docs/how-to/custom-shading.md); ShadingInvalid names the line
         of an error."""
@@ -290,6 +302,14 @@ class Viewer(ViewerLifecycle):
         """Set one property of the scene: ``change("volumes", 0, "mode", value="max")``."""
         plain = asdict(value) if hasattr(value, "__dataclass_fields__") else value  # type: ignore[call-overload]
         self._connection.ask("PATCH", "/api/scene", {"changes": [{"path": path, "value": plain}]})
+
+    def undo(self) -> None:
+        """Back to the scene before the last change, painted labels included; the camera stays."""
+        self._connection.ask("POST", "/api/undo")
+
+    def redo(self) -> None:
+        """Forward again, to what was undone."""
+        self._connection.ask("POST", "/api/redo")
 
     # What comes back
 

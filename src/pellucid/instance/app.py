@@ -16,10 +16,14 @@ from pellucid.instance.http_server import ConnectionMiddleware
 from pellucid.instance.routes import (
     api_docs,
     dependencies,
+    labels,
+    measures,
+    recent,
     reconstruction,
     scene,
     sessions,
     sharing,
+    slices,
     sources,
     static_page,
     tasks,
@@ -48,7 +52,7 @@ def create_app(session: Session) -> FastAPI:
     )  # fmt: skip
     app.state.session = session
     dependencies.add_refusals(app)
-    for module in (scene, sources, reconstruction, tasks, sharing):
+    for module in (scene, slices, labels, measures, sources, recent, reconstruction, tasks, sharing):
         app.include_router(module.router)
     sessions.add(app, session.access)
     transfer_socket.add(app, session)

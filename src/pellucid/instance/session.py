@@ -11,11 +11,12 @@ import asyncio
 import shutil
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pellucid.box import Box
 from pellucid.instance.access.capabilities import RANKS, allows
 from pellucid.instance.access.guest_limits import limited_size
 from pellucid.instance.access.roots import Roots
@@ -25,6 +26,7 @@ from pellucid.instance.frames.scheduler import FrameScheduler
 from pellucid.instance.frames.sender import FrameSender
 from pellucid.instance.frames.timing import FrameTiming
 from pellucid.instance.lifecycle.idle import IDLE_TIMEOUT_S, IdleTimer
+from pellucid.instance.lifecycle.recent_files import RecentFileStore
 from pellucid.instance.lifecycle.scratch_folders import socket_folder
 from pellucid.instance.protocol import server_messages
 from pellucid.instance.protocol.shared_types import Capability, ClientLimits
@@ -33,6 +35,8 @@ from pellucid.instance.reconstruction.previews import PreviewRequests
 from pellucid.instance.scene import edits
 from pellucid.instance.scene.catalogue import Catalogue, choices
 from pellucid.instance.scene.history import History, ScenePair
+from pellucid.instance.scene.label_tables import LabelTables
+from pellucid.instance.scene.painted_volumes import PaintedVolumes
 from pellucid.instance.scene.shadings import Shadings
 from pellucid.instance.scene.slice_views import SliceViews
 from pellucid.instance.tasks.runner import CommandRunner
@@ -55,7 +59,8 @@ class SessionOptions:
     """How a viewer is started. roots: what it may open. clock: in seconds, for the idle timeout and for connections
     that wait. max_bytes: of an array; 0 where only memory decides. root: what keys of the owner's pages are made from,
     where a viewer was killed at this port. ahead: its Worker, where that was started before everything else. runner: of
-    reconstructions, where an agent started the viewer."""
+    reconstructions, where an agent started the viewer. opens_recent: recent files outside the roots may be opened.
+    scan: whose reconstruction the page opens at first."""
 
     device: str | None = None
     roots: tuple[str | Path, ...] = ()
@@ -66,6 +71,8 @@ class SessionOptions:
     max_bytes: int = 0
     ahead: PrestartedWorker | None = None
     runner: CommandRunner | None = None
+    opens_recent: bool = False
+    scan: str = ""
 
 
 class Session:
@@ -83,14 +90,19 @@ class Session:
         self.picturing.drawable = self.shadings.drawable
         self.picturing.holder = lambda: self.members.get(self.controls.holder or "")
         self.picturing.is_watched = lambda: bool(self.members)
-        self.slicing = SliceViews(self.history, self.worker, self.broadcast)
+        self.label_tables = LabelTables(self.worker)
+        self.painted, self.painting_turn = PaintedVolumes(), asyncio.Lock()
+        self.slicing = SliceViews(self.history, self.worker, self.broadcast, self.catalogue.value_range)
         self.tasks, self.socket_folder = TaskRegistry(self.idle, self.members.values), socket_folder()
         self.roots.connect(self.worker.folder_limit, self.tasks.folder)
         self.previews, self.drafts = PreviewRequests(self.worker, self.roots), DraftStore(self.tasks)
+        if setup.scan:
+            self._open_scan(setup.scan)
         self.connections, self.guest_turn = ConnectionRegistry(clock=setup.clock), asyncio.Lock()
         self.link_opened_at = float("-inf")
         self.socket = self.transfer = ""
         self.runner = setup.runner
+        self.recent, self.opens_recent = RecentFileStore(), setup.opens_recent
         self.owner_url: Callable[[], str] = lambda: ""
         self.on_end: Callable[[], None] = lambda: None
         self.take_connection: Callable[[socket.socket], None] | None = None
@@ -104,6 +116,12 @@ class Session:
         self.worker.start()
         if self.relay.device:
             self.worker_events.worker_is_ready(self.relay.device)
+
+    def _open_scan(self, scan: str) -> None:
+        """The user named it: it may be read wherever it is."""
+        if not self.roots.has(scan):
+            self.roots.add(Path(scan))
+        self.drafts.set(scan, None, is_open=True)
 
     def close(self) -> None:
         self.relay.disconnect()
@@ -210,12 +228,22 @@ class Session:
     def scene_changed(self, by: str = "", request: str = "", is_moving: bool = False) -> None:
         for layers in self.catalogue.news(self.history.pair):
             self.broadcast(layers)
+        self.label_tables.keep(self.history.pair.sources)
+        for source, boxes in self.painted.follow(self.history.scene).items():
+            self.painted_changed(source, boxes)
         self.slicing.fit(self.catalogue.shapes(self.history.scene))
         for member in self.members.values():
             member.outbox.put(self.state_for(member.client.capability, by, request if member.id == by else ""))
             member.seen_sources |= self.history.pair.sources
         self.picturing.request_frame(is_moving)
         self.slicing.refresh()
+
+    def painted_changed(self, source: str, boxes: Iterable[Box]) -> None:
+        """Voxels of a painted volume are new."""
+        self.worker.changed(source, boxes)
+        self.label_tables.forget(source)
+        self.picturing.request_frame(is_moving=True)
+        self.slicing.refresh_all(source)
 
     def shadings_changed(self) -> None:
         for member in self.members.values():

@@ -4,6 +4,7 @@ Here: WorkerEvents: ready, lost, compiling, frames, failures, progress; which sh
 Not here: from the Worker's threads to the event loop (worker_relay), replacing a lost Worker (workers.supervisor).
 """
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ from pellucid.workers.supervisor import WorkerFrame
 
 if TYPE_CHECKING:
     from pellucid.instance.session import Session
+
+THUMBNAIL_ROWS = 240
 
 
 class WorkerEvents:
@@ -65,7 +68,18 @@ class WorkerEvents:
         session = self._session
         if image.drawn.is_exact:
             session.shadings.were_drawn(session.picturing.drawn_scenes[:1])
+            self._show_recent(image)
         session.picturing.frame_drawn(image)
+
+    def _show_recent(self, image: WorkerFrame) -> None:
+        """Keep the first exact image of a file that was opened for the list of recent files."""
+        scenes = self._session.picturing.drawn_scenes
+        volumes = scenes[0].volumes if scenes and image.drawn.view == 0 else ()
+        recent = self._session.recent
+        if len(volumes) == 1 and recent.wants_image(volumes[0].source):
+            stride = max(1, image.pixels.shape[0] // THUMBNAIL_ROWS)
+            small = image.pixels[::stride, ::stride].copy()  # The buffer of the image is used again.
+            asyncio.get_running_loop().run_in_executor(None, recent.set_image, volumes[0].source, small)
 
     def drawing_failed(self, number: int, error: PellucidError) -> None:
         for member in self._session.members.values():

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from pellucid.rendering.geometry.shapes import Points as Points
     from pellucid.rendering.labels import LabelColor as LabelColor
     from pellucid.rendering.labels import Labels as Labels
+    from pellucid.rendering.measures import Measure as Measure
     from pellucid.rendering.movie import save_movie as save_movie
     from pellucid.rendering.renderer import Renderer as Renderer
     from pellucid.rendering.scene import MeshLayer as MeshLayer
     from pellucid.rendering.scene import PointsLayer as PointsLayer
     from pellucid.rendering.scene import SliceLayer as SliceLayer
     from pellucid.rendering.scene import VolumeLayer as VolumeLayer
+    from pellucid.rendering.slice_options import SliceOptions as SliceOptions
     from pellucid.rendering.transfer import Edges as Edges
 
 __all__ = [
@@ -31,12 +33,14 @@ __all__ = [
     "KeyFrame",
     "LabelColor",
     "Labels",
+    "Measure",
     "Mesh",
     "MeshLayer",
     "Points",
     "PointsLayer",
     "Renderer",
     "SliceLayer",
+    "SliceOptions",
     "VolumeLayer",
     "extract_isosurface",
     "save_isosurface",
@@ -50,12 +54,14 @@ HOMES = {
     "KeyFrame": "pellucid.rendering.camera_path",
     "LabelColor": "pellucid.rendering.labels",
     "Labels": "pellucid.rendering.labels",
+    "Measure": "pellucid.rendering.measures",
     "Mesh": "pellucid.rendering.geometry.shapes",
     "MeshLayer": "pellucid.rendering.scene",
     "Points": "pellucid.rendering.geometry.shapes",
     "PointsLayer": "pellucid.rendering.scene",
     "Renderer": "pellucid.rendering.renderer",
     "SliceLayer": "pellucid.rendering.scene",
+    "SliceOptions": "pellucid.rendering.slice_options",
     "VolumeLayer": "pellucid.rendering.scene",
     "extract_isosurface": "pellucid.rendering.geometry.isosurfaces",
     "save_isosurface": "pellucid.rendering.geometry.isosurfaces",

@@ -40,7 +40,8 @@ SPELLED = {
 
 @dataclass(frozen=True)
 class Annotations:
-    """What is drawn on the image. unit: the unit of the world, such as "um", for the scale bar.
+    """What is drawn on the image. unit: the unit of the world, such as "um", for the scale bar. is_legend: the names of
+    labels that have one, with their colours.
 
     In perspective the bar is correct at the depth of the camera's target.
     """
@@ -48,6 +49,7 @@ class Annotations:
     is_scale_bar: bool = False
     is_axes: bool = False
     unit: str = ""
+    is_legend: bool = False
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,9 @@ from pellucid.formats.protocol import Voxels
 from pellucid.rendering.annotations import Annotations
 from pellucid.rendering.camera import Camera, Vector
 from pellucid.rendering.labels import Labels
+from pellucid.rendering.measures import Measure, check_measures
 from pellucid.rendering.number_checks import check_direction, check_finite, check_shares
+from pellucid.rendering.slice_options import AUTOMATIC, ThreeSlices
 from pellucid.rendering.transfer import TransferFunction
 
 VERSION = 2
@@ -114,8 +116,10 @@ class VolumeLayer:
     x).
 
     labels: its voxels are whole numbers that name objects; they are drawn in these colours instead of the transfer
-    function, unlit or lit at their boundaries. user_shading: the hash of a custom shading that was added to the
+    function, unlit or lit at their boundaries. edit: the state of labels that were painted, 0 as they were opened.
+    user_shading: the hash of a custom shading that was added to the
     renderer; parameters: (name, value) pairs for it. is_visible: whether it is drawn; every layer has this.
+    slice_options: how a viewer shows its slices across z, y and x.
     """
 
     source: str
@@ -129,6 +133,8 @@ class VolumeLayer:
     parameters: tuple[tuple[str, float], ...] = ()
     labels: Labels | None = None
     is_visible: bool = True
+    edit: int = 0
+    slice_options: ThreeSlices = AUTOMATIC
 
     def __post_init__(self) -> None:
         for what, name, names in (
@@ -223,7 +229,8 @@ class Scene:
 
     step: distance between samples in voxels. is_jittered: whether each ray starts at its own random fraction of a step,
     which turns the banding of coarse sampling into fine noise. background: red, green, blue and opacity. time: time
-    step of every source that is a series; the nearest one is drawn. annotations: what is drawn on the image.
+    step of every source that is a series; the nearest one is drawn. annotations: what is drawn on the image. measures:
+    distances, regions and notes, which a viewer shows over the image.
     """
 
     volumes: tuple[VolumeLayer, ...] = ()
@@ -238,8 +245,10 @@ class Scene:
     slices: tuple[SliceLayer, ...] = ()
     time: float = 0.0
     annotations: Annotations = UNMARKED
+    measures: tuple[Measure, ...] = ()
 
     def __post_init__(self) -> None:
+        check_measures(self.measures)
         if not 0.01 <= self.step <= 100:
             raise InvalidInput(f"Invalid step of {self.step} voxels.", remedy="Use 0.01 to 100; 0.5 is usual.")
         check_shares("A background", *self.background)

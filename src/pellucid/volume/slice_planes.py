@@ -1,7 +1,7 @@
 """Slices as images: which axis runs down and which to the right, and reading one.
 
 Here: SlicePlane; cutting a slice with square pixels, which the command line and the page both show.
-Not here: colours (slice_sheet, workers.reading), slices inside a 3D view (rendering).
+Not here: colours (slice_sheet, workers.queries.slices), slices inside a 3D view (rendering).
 
 What is up in space is up in every slice that contains it; a slice across it is seen with y down, or for a patient with
 the front at the top.

@@ -144,7 +144,7 @@ class VolumeStatistics:
         edges = np.linspace(low, high, bins + 1)
         # In float64, or float32 counts in its own precision, and refuses a small range far from 0.
         low, high = np.float64(low), np.float64(high)
-        pieces = _each_piece(self._volume, "Counting voxels", lambda _, voxels: count_values(voxels, bins, (low, high)))
+        pieces = each_piece(self._volume, "Counting voxels", lambda _, voxels: count_values(voxels, bins, (low, high)))
         counts = np.zeros(bins, np.int64)
         for counted in pieces:
             counts += counted
@@ -196,7 +196,7 @@ def _ranges(volume: Readable, brick: int) -> tuple[Voxels, Voxels]:
         low[z, y, x] = lowest if is_first else np.fmin(low[z, y, x], lowest)
         high[z, y, x] = highest if is_first else np.fmax(high[z, y, x], highest)
 
-    for _ in _each_piece(volume, "Finding value ranges", reduce, brick):
+    for _ in each_piece(volume, "Finding value ranges", reduce, brick):
         pass
     return low, high
 
@@ -205,7 +205,7 @@ def _non_finite(volume: Readable) -> tuple[Voxels, Voxels]:
     def count(_: Box, voxels: Voxels) -> tuple[int, int]:
         return int(np.isnan(voxels).sum()), int(np.isinf(voxels).sum())
 
-    counts = list(_each_piece(volume, "Counting voxels", count))
+    counts = list(each_piece(volume, "Counting voxels", count))
     return np.array(sum(nan for nan, _ in counts)), np.array(sum(infinite for _, infinite in counts))
 
 
@@ -225,7 +225,7 @@ def _per_slab(smaller: np.ufunc, planes: Voxels, brick: int) -> Voxels:
     return found
 
 
-def _each_piece(volume: Readable, name: str, work: Any, multiple: int = 1) -> Iterator[Any]:
+def each_piece(volume: Readable, name: str, work: Any, multiple: int = 1) -> Iterator[Any]:
     """Results of ``work(box, voxels)`` for pieces that tile the volume, on as many threads as fit into memory.
 
     Edges of pieces are multiples of ``multiple``. A piece of large planes is read, and worked on, in several parts.

@@ -37,7 +37,8 @@ from pellucid.volume.open_files import OpenFiles
 from pellucid.workers.channel import MessageChannel
 from pellucid.workers.folder_limit import AllowFolders
 from pellucid.workers.protocol import messages, replies, requests
-from pellucid.workers.queries import describe, read
+from pellucid.workers.queries import describe, read, slices
+from pellucid.workers.queries.measurements import measure_labels, measure_region
 from pellucid.workers.queries.sources import MappedArray, Sources, shape_of
 from pellucid.workers.render.render_thread import RenderThread
 from pellucid.workers.render.renderers import RendererGroup
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from pellucid.workers.queries.previews import PreviewRenderer
 
 HEARTBEAT_S = 0.5
-POOLS: dict[str, int] = {"quick": 2, "slow": 2, "preview": 1}
+POOLS: dict[str, int] = {"quick": 2, "slow": 2, "preview": 1, "measure": 2}
 """Threads that read, by what they are for."""
 log = logging.getLogger(__name__)
 
@@ -171,7 +172,7 @@ class WorkerMain:
             with suppress(PellucidError):
                 self.drawing.renderers.load(command.source)
 
-    def measure(self, command: requests.Measure) -> None:
+    def measure(self, command: requests.MeasureValues) -> None:
         """Cells know the range of a volume that the device has; what is left takes some time, but not the device."""
         known = self.drawing.renderers.value_range(command.source)
         work = lambda: self.send_reply(describe.measure(command, self.sources, known))  # noqa: E731
@@ -226,19 +227,16 @@ class WorkerMain:
 
         self.send_reply(find_axis(command))
 
-    def cut(self, command: requests.Slice) -> None:
-        pixels = read.cut(command, self.sources)
-        self._send_pixels(replies.Sliced(command.request, pixels.shape[1], pixels.shape[0]), pixels)
-
     def describe_scan(self, command: requests.DescribeScan) -> None:
         self.send_reply(self._previews.describe(command))
 
     def make_preview(self, command: requests.MakePreview, cancel: threading.Event) -> None:
-        self._send_pixels(*self._previews.image(command, cancel))
+        self.send_array(*self._previews.image(command, cancel))
 
-    def _send_pixels(self, answer: Any, pixels: Voxels) -> None:
-        with SharedArray.create(pixels.shape, np.uint8) as shared:
-            np.copyto(shared.array, pixels)
+    def send_array(self, answer: Any, array: Voxels) -> None:
+        """A reply with an array in shared memory."""
+        with SharedArray.create(array.shape, array.dtype) as shared:
+            np.copyto(shared.array, array)
             self.send_reply(answer, shared.descriptor)
 
     def export(self, command: requests.Export, cancel: threading.Event) -> None:
@@ -252,7 +250,7 @@ class WorkerMain:
         self.send_reply(replies.Done(command.request))
 
 
-ThreadName = Literal["listener", "render", "quick", "slow", "preview"]
+ThreadName = Literal["listener", "render", "quick", "slow", "preview", "measure"]
 
 
 @dataclass(frozen=True)
@@ -285,9 +283,12 @@ HANDLERS: dict[type[Any], RequestHandler] = {
     requests.Compile: RequestHandler("render", lambda worker, it: worker.drawing.compile(it.content)),
     requests.AddArray: RequestHandler("render", lambda worker, it: worker.use(it.content, it.descriptor)),
     requests.RemoveArray: RequestHandler("render", lambda worker, it: worker.forget(it.content)),
-    requests.Measure: RequestHandler("render", lambda worker, it: worker.measure(it.content)),
+    requests.MeasureValues: RequestHandler("render", lambda worker, it: worker.measure(it.content)),
     requests.ProbePixel: RequestHandler("quick", lambda worker, it: worker.probe(it.content)),
-    requests.Slice: RequestHandler("quick", lambda worker, it: worker.cut(it.content)),
+    requests.Slice: RequestHandler("quick", lambda w, it: w.send_array(*slices.cut(it.content, w.sources))),
+    requests.MeasureSlice: RequestHandler(
+        "quick", lambda w, it: w.send_reply(slices.measure_slice(it.content, w.sources))
+    ),
     requests.SampleLine: RequestHandler("quick", lambda worker, it: worker.sample_line(it.content)),
     requests.Inspect: RequestHandler("quick", lambda worker, it: worker.inspect(it.content)),
     requests.Describe: RequestHandler("slow", lambda worker, it: worker.describe(it.content)),
@@ -295,6 +296,12 @@ HANDLERS: dict[type[Any], RequestHandler] = {
     requests.SuggestParts: RequestHandler("slow", lambda worker, it: worker.suggest_parts(it.content)),
     requests.FindAxis: RequestHandler("slow", lambda worker, it: worker.find_axis(it.content)),
     requests.Export: RequestHandler("slow", lambda worker, it: worker.export(it.content, it.cancel), True),
+    requests.MeasureLabels: RequestHandler(
+        "measure", lambda w, it: w.send_array(*measure_labels(it.content, w.sources, it.cancel)), is_cancellable=True
+    ),
+    requests.MeasureRegion: RequestHandler(
+        "measure", lambda w, it: w.send_reply(measure_region(it.content, w.sources, it.cancel)), is_cancellable=True
+    ),
     requests.DescribeScan: RequestHandler("preview", lambda worker, it: worker.describe_scan(it.content)),
     requests.MakePreview: RequestHandler("preview", lambda w, it: w.make_preview(it.content, it.cancel), True),
 }  # fmt: skip

@@ -19,6 +19,7 @@ from pellucid.errors import PellucidError, WorkerLost, error_named
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.formats.shared_memory import SharedArray
 from pellucid.rendering.scene import Scene
+from pellucid.volume.label_statistics import COLUMNS, LabelTable
 from pellucid.workers.folder_limit import FolderLimit
 from pellucid.workers.process import Deadlines, ExitReason, WorkerProcess
 from pellucid.workers.protocol import replies, requests
@@ -317,10 +318,14 @@ def _settle(future: "Future[Any]", answer: Any, descriptor: int | None) -> None:
     match answer:
         case replies.Failed():
             future.set_exception(error_of(answer))
-        case replies.Sliced(_, width, height) if descriptor is not None:
-            future.set_result(SharedArray(descriptor, (height, width, 3), np.uint8))
+        case replies.Sliced(_, width, height, bands) if descriptor is not None:
+            shape = (height, width) if bands == 1 else (height, width, bands)
+            future.set_result(SharedArray(descriptor, shape, np.uint8))
         case replies.PreviewMade(_, width, height) if descriptor is not None:
             future.set_result((answer, SharedArray(descriptor, (height, width), np.uint8)))
+        case replies.LabelsMeasured(_, count, dtype) if descriptor is not None:
+            with SharedArray(descriptor, (count, COLUMNS), np.int64) as shared:
+                future.set_result(LabelTable.from_rows(shared.array.copy(), dtype))
         case replies.Retrieved(_, shape, dtype) if descriptor is not None:
             future.set_result((answer, SharedArray(descriptor, shape, np.dtype(dtype))))
         case _:

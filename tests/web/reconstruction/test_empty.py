@@ -27,7 +27,6 @@ def test_a_scan_is_set_up_and_a_file_opened_with_the_mouse(empty: Page) -> None:
     # A click waits until the element is on top: what lies behind something else is never clicked.
     tools = empty.get_by_role("navigation", name="Tools")
     expect(tools.get_by_role("button", name="Image or movie")).to_be_disabled()
-    empty.locator(".loading-screen").get_by_role("button", name="Open a file").click()
     drawer = empty.get_by_role("complementary", name="Files")
     drawer.get_by_role("button", name="foam.h5").click()
     workbench = empty.get_by_role("region", name="Reconstruction")

@@ -102,7 +102,10 @@ export class Painter {
       return;
     }
     if (this.slices.get(header.axis) !== header) return decoded.close();
-    this.paint(header.axis, decoded, (canvas) => draw(canvas, decoded, header.width, header.height));
+    this.paint(header.axis, decoded, (canvas) => {
+      draw(canvas, decoded, header.width, header.height);
+      Object.assign(canvas.dataset, { index: header.index, revision: header.revision });
+    });
     this.listener.onSlice(header);
   }
 

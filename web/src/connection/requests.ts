@@ -8,12 +8,18 @@ import type {
   ExportRequest,
   FileFacts,
   Folder,
+  LabelList,
   SavedLink,
   Loaded,
   LoadRequest,
   MovieRequest,
   ProfileValues,
   ProfileRequest,
+  RecentFiles,
+  SliceWindow,
+  SliceWindowRequest,
+  RegionRequest,
+  RegionValues,
   Revision,
   SavedState,
   CompiledShading,
@@ -54,9 +60,17 @@ const query = (values: Record<string, string | number>): string =>
 export const listFolder = (folder: string, search: string): Promise<Folder> => get(`api/files?${query({ folder, search })}`);
 export const factsOf = (path: string): Promise<FileFacts> => get(`api/files/info?${query({ path })}`);
 export const load = (request: LoadRequest): Promise<Loaded> => post("api/load", request);
+export const recentFiles = (): Promise<RecentFiles> => get("api/recent");
+export const clearRecentFiles = (): Promise<Response> => ask("api/recent", "DELETE");
+export const showSample = (): Promise<Loaded> => post("api/sample", { how: "replace" });
 export const compile = (source: string): Promise<CompiledShading> => post("api/shadings", { source });
 export const approve = (hash: string): Promise<CompiledShading> => post(`api/shadings/${hash}/approve`);
 export const profile = (request: ProfileRequest): Promise<ProfileValues> => post("api/profile", request);
+export const labelTable = (layer: number): Promise<LabelList> => get(`api/labels?${query({ layer })}`);
+export const labelCsv = async (layer: number): Promise<string> => (await ask(`api/labels?${query({ layer, format: "csv" })}`)).text();
+export const sliceWindow = (request: SliceWindowRequest): Promise<SliceWindow> => post("api/slices/window", request);
+export const regionValues = (request: RegionRequest): Promise<RegionValues> => post("api/regions", request);
+export const measureFile = async (format: "csv" | "json"): Promise<string> => (await ask(`api/measures?${query({ format })}`)).text();
 export const startMovie = (request: MovieRequest): Promise<TaskStarted> => post("api/movies", request);
 export const startExport = (request: ExportRequest): Promise<TaskStarted> => post("api/exports", request);
 export const makeLink = (): Promise<SavedLink> => post("api/links");

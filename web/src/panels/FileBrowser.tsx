@@ -18,9 +18,17 @@ import { Facts, isPlain, Problem, shortly, useRowFacts } from "./FileFacts";
 const SEARCH_PAUSE_MS = 250;
 const ICONS: Record<Entry["kind"], IconName> = { folder: "folder", volume: "volume", points: "points", mesh: "mesh" };
 
-export function FileBrowser(): ReactNode {
+interface FileBrowserProps {
+  /** As a part of a page: it cannot be closed. */
+  isInline?: boolean;
+  /** The folder to begin with, where no other is known. */
+  folder?: string;
+}
+
+export function FileBrowser({ isInline = false, folder: first = "" }: FileBrowserProps): ReactNode {
   const session = useSession();
-  const [place, setPlace] = useState(() => firstPlace(session.store.get()));
+  const isForScans = useSelect((state) => state.interface.drawer === "scans");
+  const [place, setPlace] = useState(() => firstPlace(session.store.get(), first));
   const [search, setSearch] = useState("");
   const chosen = useSelect((state) => state.interface.chosenFile);
   const setChosen = (chosenFile: Entry | null): void => session.page({ chosenFile });
@@ -28,22 +36,22 @@ export function FileBrowser(): ReactNode {
   const enter = (path: string): void => {
     setPlace(path);
     setSearch("");
-    setChosen(null);
+    session.page({ chosenFile: null, folder: path });
   };
   const open = async (entry: Entry, known: FileFacts | null): Promise<void> => {
     const facts = known ?? (entry.kind === "volume" ? await session.attempt(factsOf(entry.path)) : null);
-    if (facts?.is_scan) reconstruct(session, entry.path);
+    if (isForScans ? entry.kind === "volume" : facts?.is_scan) reconstruct(session, entry.path);
     else if (entry.kind !== "volume" || (facts && isPlain(facts))) await openFile(session, { path: entry.path, how: "replace" });
     else setChosen(entry);
   };
   return (
-    <aside className="drawer pane grows" aria-label="Files">
+    <aside className={isInline ? "drawer is-inline pane" : "drawer pane grows"} aria-label="Files">
       <header className="drawer-head">
-        <h2>Open</h2>
+        <h2>{isForScans ? "Choose a scan" : "Open"}</h2>
         <Button icon="upload" look="plain" onClick={() => void choose("").then((file) => (file ? uploadFile(session, file) : undefined))}>
           From this computer
         </Button>
-        <IconButton icon="close" label="Close" onClick={() => session.page({ drawer: "none", chosenFile: null })} />
+        {isInline ? null : <IconButton icon="close" label="Close" onClick={() => session.page({ drawer: "none", chosenFile: null })} />}
       </header>
       <div className="drawer-tools">
         <label className="search">
@@ -62,7 +70,8 @@ export function FileBrowser(): ReactNode {
       </div>
       <div className="drawer-list scrolls">
         {problem ? <Problem problem={problem} /> : null}
-        {folder?.is_scan ? <ScanFolder path={folder.path} /> : null}
+        {folder?.is_scan || (isForScans && folder?.path) ? <ScanFolder path={folder.path} isScan={folder.is_scan ?? false} /> : null}
+        {folder?.is_stack ? <StackFolder path={folder.path} /> : null}
         {folder && folder.entries.length === 0 ? <p className="empty hint">{search ? "No file name matches." : "No files here can be opened."}</p> : null}
         <ul>
           {folder?.entries.map((entry) => (
@@ -82,11 +91,12 @@ export function FileBrowser(): ReactNode {
   );
 }
 
-/** The folder of the open file, otherwise the first root. */
-function firstPlace({ server, welcome }: PageState): string {
+/** The folder that was browsed last, otherwise that of the open file, otherwise the first root. */
+function firstPlace({ server, welcome, interface: page }: PageState, first: string): string {
   const roots = welcome?.roots ?? [];
-  const folder = folderOf(server?.scene.volumes[0]?.source ?? "");
-  return roots.some((root) => folder === root || folder.startsWith(`${root}/`)) ? folder : (roots[0] ?? "");
+  const isInside = (folder: string): boolean => roots.some((root) => folder === root || folder.startsWith(`${root}/`));
+  const folders = [page.folder, folderOf(server?.scene.volumes[0]?.source ?? ""), first];
+  return folders.find((folder) => folder && isInside(folder)) ?? roots[0] ?? "";
 }
 
 interface Listing {
@@ -168,13 +178,25 @@ function FileRow({ entry, isChosen, onOpen, onChoose }: FileRowProps): ReactNode
 const inShort = (entry: Entry, facts: FileFacts | null): string =>
   [facts ? shortly(facts) : "", entry.bytes === null ? "" : bytes(entry.bytes)].filter(Boolean).join(" · ");
 
-function ScanFolder({ path }: { path: string }): ReactNode {
+function ScanFolder({ path, isScan }: { path: string; isScan: boolean }): ReactNode {
   const session = useSession();
   return (
     <div className="row card">
-      <span className="label">These files are a scan.</span>
-      <Button look="main" onClick={() => reconstruct(session, path)}>
+      <span className="label">{isScan ? "These files are a scan." : "Choose a file, or use this folder."}</span>
+      <Button look={isScan ? "main" : "normal"} onClick={() => reconstruct(session, path)}>
         Reconstruct
+      </Button>
+    </div>
+  );
+}
+
+function StackFolder({ path }: { path: string }): ReactNode {
+  const session = useSession();
+  return (
+    <div className="row card">
+      <span className="label">These files are the slices of a volume.</span>
+      <Button look="main" onClick={() => void openFile(session, { path, how: "replace" })}>
+        Open the stack
       </Button>
     </div>
   );

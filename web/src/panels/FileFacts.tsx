@@ -103,6 +103,7 @@ export function Facts({ entry }: { entry: Entry }): ReactNode {
 function ScanFacts({ entry, facts }: { entry: Entry; facts: FileFacts }): ReactNode {
   const session = useSession();
   const [views, rows, columns] = facts.shape ?? [0, 0, 0];
+  const projections = [entry.path, ...facts.datasets].join(":");
   return (
     <div className="facts">
       <h3 title={entry.path}>{entry.name}</h3>
@@ -111,7 +112,7 @@ function ScanFacts({ entry, facts }: { entry: Entry; facts: FileFacts }): ReactN
         <Button look="main" onClick={() => reconstruct(session, entry.path)}>
           Reconstruct
         </Button>
-        {facts.shape ? <Button onClick={() => void openFile(session, { path: entry.path, how: "replace" })}>Open projections</Button> : null}
+        {facts.shape ? <Button onClick={() => void openFile(session, { path: projections, how: "replace" })}>Open projections</Button> : null}
       </div>
     </div>
   );

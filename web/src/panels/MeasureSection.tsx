@@ -1,61 +1,161 @@
-// Distances that were measured, and the values along them.
+// Measures and notes: what to measure, the list with names and values, the list as a file.
 
-import type { ReactNode } from "react";
-import { short, withUnit } from "../geometry/measures";
-import { distance } from "../geometry/vector";
+import { useEffect, useState, type ReactNode } from "react";
 import { Button, IconButton } from "../components/Button";
+import { save } from "../components/files";
 import { Section } from "../components/Section";
-import type { ProfileValues } from "../protocol";
+import { measureFile, profile, regionValues } from "../connection/requests";
+import { hintFor, isMeasureKind, KINDS, sizeOf } from "../geometry/measuring";
+import { short, unitText, withUnit } from "../geometry/measures";
+import type { Measure, MeasureKind, ProfileRequest, ProfileValues, RegionRequest, RegionValues } from "../protocol";
 import { useSession } from "../session/session";
+import { sceneOf } from "../state/selectors";
 import { useSelect } from "../state/store";
+import { finishMeasure } from "../view/measuring";
+import { sizeText } from "../view/Measures";
+import { Plot } from "./Plot";
+
+const NONE: readonly Measure[] = [];
+const MAX_TEXT = 200;
 
 export function MeasureSection(): ReactNode {
   const session = useSession();
-  const measures = useSelect((state) => state.measures);
-  const isMeasuring = useSelect((state) => state.interface.tool === "distance");
-  const hasStart = useSelect((state) => state.measureStart !== null);
+  const measures = useSelect((state) => sceneOf(state)?.measures ?? NONE);
+  const tool = useSelect((state) => state.interface.tool);
+  const count = useSelect((state) => state.measurePoints.length);
   const unit = useSelect((state) => state.layers?.layers[0]?.unit ?? "");
-  if (measures.length === 0 && !isMeasuring) return null;
+  const kind = isMeasureKind(tool) ? tool : null;
+  if (measures.length === 0 && kind === null) return null;
+  const download = async (format: "csv" | "json"): Promise<void> => {
+    const text = await session.attempt(measureFile(format));
+    if (text !== null) save(new Blob([text], { type: format === "csv" ? "text/csv" : "application/json" }), `measures.${format}`);
+  };
+  const choose = (next: MeasureKind): void => {
+    session.store.dispatch({ type: "measure-points", points: [] });
+    session.page({ tool: next === kind ? "turn" : next });
+  };
   return (
-    <Section title="Distances">
-      {isMeasuring ? <p className="hint">{hasStart ? "Click the second point." : "Click the first point."}</p> : null}
-      {measures.map((measure) => (
-        <div key={measure.id} className="card">
-          <div className="row">
-            <b className="label number">{withUnit(distance(measure.start, measure.stop), unit)}</b>
-            <IconButton icon="trash" label="Remove this distance" onClick={() => session.store.dispatch({ type: "forget-measure", id: measure.id })} />
-          </div>
-          {measure.profile ? <Values profile={measure.profile} /> : null}
-        </div>
+    <Section title="Measures" aside={measures.length > 0 ? <IconButton icon="download" label="Download the measures as CSV" onClick={() => void download("csv")} /> : null}>
+      <div className="chips row">
+        {(Object.keys(KINDS) as MeasureKind[]).map((one) => (
+          <button key={one} type="button" className="chip" aria-pressed={one === kind} title={hintFor(one, 0)} onClick={() => choose(one)}>
+            {KINDS[one].name}
+          </button>
+        ))}
+      </div>
+      {kind ? <p className="hint">{hintFor(kind, count)}</p> : null}
+      {measures.map((measure, index) => (
+        <Card key={index} measure={measure} index={index} unit={unit} />
       ))}
-      {isMeasuring ? (
-        <Button isWide onClick={() => session.page({ tool: "turn" })}>
-          Done
-        </Button>
-      ) : null}
+      <div className="row">
+        {kind && KINDS[kind].isOpen && count >= KINDS[kind].points ? <Button onClick={() => finishMeasure(session)}>Finish</Button> : null}
+        {kind ? <Button onClick={() => choose(kind)}>Done</Button> : null}
+        {measures.length > 0 ? <Button onClick={() => void download("json")}>JSON</Button> : null}
+      </div>
     </Section>
   );
 }
 
-function Values({ profile }: { profile: ProfileValues }): ReactNode {
-  const known = profile.values.filter((one): one is number => one !== null);
-  if (known.length < 2) return null;
-  const [low, high] = [Math.min(...known), Math.max(...known)];
-  const spread = high - low || 1;
-  const last = Math.max(profile.values.length - 1, 1);
-  const path = profile.values.map((value, index) => {
-    if (value === null) return "";
-    const isFirst = (profile.values[index - 1] ?? null) === null;
-    return `${isFirst ? "M" : "L"}${(index / last).toFixed(4)} ${(1 - (value - low) / spread).toFixed(4)}`;
-  });
+function Card({ measure, index, unit }: { measure: Measure; index: number; unit: string }): ReactNode {
+  const session = useSession();
+  const isNote = measure.kind === "note";
+  const label = KINDS[measure.kind].name;
   return (
-    <figure className="profile">
-      <svg viewBox="0 -0.04 1 1.08" preserveAspectRatio="none" role="img" aria-label="Values along the line">
-        <path d={path.join("")} />
-      </svg>
-      <figcaption className="hint number">
-        {short(low)} to {short(high)}
-      </figcaption>
-    </figure>
+    <div className="card measure">
+      <div className="measure-head">
+        <TextField label={`Name of measure ${index + 1}`} placeholder={label} value={measure.name} onChange={(name) => session.set(["measures", index, "name"], name)} />
+        <b className="number">{sizeText(measure, unit)}</b>
+        <IconButton
+          icon={measure.is_visible ? "eye" : "hidden"}
+          label={measure.is_visible ? `Hide measure ${index + 1}` : `Show measure ${index + 1}`}
+          onClick={() => session.set(["measures", index, "is_visible"], !measure.is_visible)}
+        />
+        <IconButton icon="trash" label={`Remove measure ${index + 1}`} onClick={() => session.set(["measures", index], null)} />
+      </div>
+      {isNote ? <TextField label={`Text of note ${index + 1}`} placeholder="Write a note" value={measure.text} onChange={(text) => session.set(["measures", index, "text"], text)} /> : null}
+      {measure.kind === "distance" ? <Profile measure={measure} unit={unit} /> : null}
+      {measure.kind === "box" || measure.kind === "sphere" ? <Region kind={measure.kind} measure={measure} unit={unit} /> : null}
+    </div>
+  );
+}
+
+/** Sent when it is left, or with Enter: every change is a step of undo. */
+function TextField({ label, placeholder, value, onChange }: { label: string; placeholder: string; value: string; onChange: (text: string) => void }): ReactNode {
+  const [draft, setDraft] = useState<string | null>(null);
+  return (
+    <input
+      className="label-name"
+      type="text"
+      aria-label={label}
+      placeholder={placeholder}
+      maxLength={MAX_TEXT}
+      value={draft ?? value}
+      onChange={(event) => setDraft(event.currentTarget.value)}
+      onBlur={() => {
+        if (draft !== null && draft.trim() !== value) onChange(draft.trim());
+        setDraft(null);
+      }}
+      onKeyDown={(event) => {
+        event.stopPropagation();
+        if (event.key === "Enter") event.currentTarget.blur();
+        if (event.key === "Escape") setDraft(null);
+      }}
+    />
+  );
+}
+
+/** What a request gives, sent again when it is another or the volume is. */
+function useAnswer<Request, Answer>(measure: Measure, request: Request, send: (request: Request) => Promise<Answer>): Answer | null {
+  const session = useSession();
+  const source = useSelect((state) => sceneOf(state)?.volumes[measure.layer]?.source ?? "");
+  const text = JSON.stringify(request);
+  const key = `${source} ${text}`;
+  const [found, setFound] = useState<{ key: string; answer: Answer | null } | null>(null);
+  useEffect(() => {
+    if (source === "") return undefined;
+    let isCurrent = true;
+    void session.attempt(send(JSON.parse(text) as Request)).then((answer) => {
+      if (isCurrent) setFound({ key, answer });
+    });
+    return () => {
+      isCurrent = false;
+    };
+  }, [session, send, key, text, source]);
+  return found?.key === key ? found.answer : null;
+}
+
+function Profile({ measure, unit }: { measure: Measure; unit: string }): ReactNode {
+  const [start = [0, 0, 0], stop = [0, 0, 0]] = measure.points;
+  const values = useAnswer<ProfileRequest, ProfileValues>(measure, { start: [...start], stop: [...stop], layer: measure.layer, count: 256 }, profile);
+  if (!values) return null;
+  return <Plot label="Values along the line" values={values.values} ends={["0", withUnit(sizeOf(measure).length ?? 0, unit)]} />;
+}
+
+function Region({ kind, measure, unit }: { kind: "box" | "sphere"; measure: Measure; unit: string }): ReactNode {
+  const [first = [0, 0, 0], second = [0, 0, 0]] = measure.points;
+  const found = useAnswer<RegionRequest, RegionValues>(measure, { kind, points: [[...first], [...second]], layer: measure.layer }, regionValues);
+  if (!found) return <p className="hint">Reading the voxels…</p>;
+  if (found.mean === null || found.sigma === null) return <p className="hint">There are no voxels in it.</p>;
+  const volume = unit ? `${short(found.volume)} ${unitText(unit)}³` : "";
+  return (
+    <>
+      <dl className="region number">
+        <div>
+          <dt>mean</dt>
+          <dd>{short(found.mean)}</dd>
+        </div>
+        <div>
+          <dt>σ</dt>
+          <dd>{short(found.sigma)}</dd>
+        </div>
+        <div>
+          <dt>n</dt>
+          <dd>
+            {found.voxels.toLocaleString("en")} {volume ? `(${volume})` : ""}
+          </dd>
+        </div>
+      </dl>
+      <Plot label="Histogram" values={found.counts} ends={[short(found.low ?? 0), short(found.high ?? 0)]} isFilled />
+    </>
   );
 }

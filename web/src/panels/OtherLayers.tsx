@@ -1,10 +1,10 @@
-// Other layers: points, meshes, labels.
+// Other layers: points, meshes.
 
 import type { ReactNode } from "react";
 import { Switch } from "../components/Choice";
 import { Section } from "../components/Section";
 import { Slider } from "../components/Slider";
-import type { Labels, MeshLayer, PointsLayer } from "../protocol";
+import type { MeshLayer, PointsLayer } from "../protocol";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
 import { fromHex, hex } from "../transfer/points";
@@ -48,26 +48,6 @@ export function MeshSection({ layer, index }: { layer: MeshLayer; index: number 
       </label>
       <Slider label="Opacity" value={layer.opacity} low={0} high={1} onChange={(value, isMoving) => session.set(["meshes", index, "opacity"], value, isMoving)} />
       <Switch label="Lighting" isOn={layer.is_lit} onChange={(isOn) => session.set(["meshes", index, "is_lit"], isOn)} />
-    </Section>
-  );
-}
-
-export function LabelsSection({ labels, index }: { labels: Labels; index: number }): ReactNode {
-  const session = useSession();
-  return (
-    <Section title="Labels">
-      <Slider label="Opacity" value={labels.opacity} low={0} high={1} onChange={(value, isMoving) => session.set(["volumes", index, "labels", "opacity"], value, isMoving)} />
-      {labels.colors.map((one, number) => (
-        <label key={one.label} className="row">
-          <span className="label">Label {one.label}</span>
-          <input
-            type="color"
-            className="swatch"
-            value={hex([...(one.color ?? [0.5, 0.5, 0.5])])}
-            onChange={(event) => session.set(["volumes", index, "labels", "colors", number, "color"], fromHex(event.currentTarget.value))}
-          />
-        </label>
-      ))}
     </Section>
   );
 }

@@ -9,7 +9,8 @@ import { ClipSection } from "./ClipSection";
 import { LayersSection } from "./LayersSection";
 import { RenderingSection } from "./RenderingSection";
 import { MeasureSection } from "./MeasureSection";
-import { LabelsSection, MeshSection, PointsSections } from "./OtherLayers";
+import { LabelsSection } from "./labels/LabelsSection";
+import { MeshSection, PointsSections } from "./OtherLayers";
 import { TransferSection } from "./transfer/TransferSection";
 import { ViewSection } from "./ViewSection";
 
@@ -54,7 +55,7 @@ function Chosen(): ReactNode {
   return (
     <>
       {layer.labels ? (
-        <LabelsSection labels={layer.labels} index={index} />
+        <LabelsSection chosen={volume} labels={layer.labels} />
       ) : (
         <TransferSection path={["volumes", index]} name={description?.name ?? "volume"} transfer={layer.transfer} histogram={description?.histogram ?? null} />
       )}

@@ -49,7 +49,7 @@ export function ViewSection(): ReactNode {
         <Switch
           label="Scale bar and axes in saved images"
           isOn={annotations.is_scale_bar}
-          onChange={(isOn) => session.set(["annotations"], { ...annotations, is_scale_bar: isOn, is_axes: isOn })}
+          onChange={(isOn) => session.set(["annotations"], { ...annotations, is_scale_bar: isOn, is_axes: isOn, is_legend: isOn })}
         />
       ) : null}
       <Switch label="Jittered sampling (noise instead of banding)" isOn={isJittered} onChange={(isOn) => session.set(["is_jittered"], isOn)} />

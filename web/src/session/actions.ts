@@ -1,6 +1,7 @@
 // What keys and buttons do. Here: every action once, with its name and keys, for the toolbar, the keyboard and the help.
 
 import { lookingFromNext, moved, turned, zoomed } from "../geometry/camera";
+import { isMeasureKind } from "../geometry/measuring";
 import { middle } from "../geometry/slices";
 import type { Camera } from "../protocol";
 import { areSlicesShown, canControl, isComparing, isEmptyScene, isOwner } from "../state/selectors";
@@ -62,7 +63,7 @@ export const ACTIONS = {
   files: { name: "Open a file", group: "Tools", keys: ["o"], run: toggleFiles, isAllowed: isOwner },
   slices: { name: "Slices", group: "Tools", keys: ["s"], run: toggleSlices, isAllowed: (state) => canControl(state) && (state.layers?.layers.length ?? 0) > 0 },
   clip: { name: "Clipping handles", group: "Tools", keys: ["c"], run: toggle("areClipHandlesShown"), isAllowed: canControlScene },
-  measure: { name: "Measure a distance", group: "Tools", keys: ["m"], run: toggleMeasuring, isAllowed: canUseScene },
+  measure: { name: "Measure", group: "Tools", keys: ["m"], run: toggleMeasuring, isAllowed: canControlScene },
   compare: { name: "Compare side by side", group: "Tools", keys: ["b"], run: toggleCompare, isAllowed: canControlScene },
   capture: { name: "Image or movie", group: "Tools", keys: ["p"], run: (session) => session.openDialog("capture"), isAllowed: canUseScene },
   share: { name: "Share", group: "Page", keys: [], run: (session) => session.openDialog("share"), isAllowed: isOwner },
@@ -107,8 +108,8 @@ function toggleSlices(session: Session): void {
 }
 
 function toggleMeasuring(session: Session): void {
-  const isOn = session.store.get().interface.tool === "distance";
-  session.store.dispatch({ type: "measure-start", start: null });
+  const isOn = isMeasureKind(session.store.get().interface.tool);
+  session.store.dispatch({ type: "measure-points", points: [] });
   session.page({ tool: isOn ? "turn" : "distance" });
 }
 
@@ -119,8 +120,7 @@ function toggleCompare(session: Session): void {
 }
 
 function closeAll(session: Session): void {
-  const { measureStart } = session.store.get();
-  if (measureStart) return session.store.dispatch({ type: "measure-start", start: null });
+  if (session.store.get().measurePoints.length > 0) return session.store.dispatch({ type: "measure-points", points: [] });
   session.page({ drawer: "none", chosenFile: null, dialog: "none", scan: "", tool: "turn", isQuiet: false });
   session.enlargeSlice(null);
 }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Hit, Probe } from "../protocol";
 import { ProbeQueue } from "./probeQueue";
 
-const HIT: Hit = { position: [1, 2, 3], layer: 0, voxel: [3, 2, 1], value: 7, label: null };
+const HIT: Hit = { position: [1, 2, 3], layer: 0, voxel: [3, 2, 1], value: 7, label: null, label_layer: -1 };
 
 it("answers the latest question, and the ones before with nothing", async () => {
   const sent: Probe[] = [];

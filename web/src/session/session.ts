@@ -2,7 +2,7 @@
 // Here: what a user can do, as methods. Not here: how it looks (view/, panels/), how it is sent (connection/).
 
 import { createContext, useContext } from "react";
-import type { Voxel } from "../geometry/slices";
+import { NAMES, type Voxel } from "../geometry/slices";
 import { Painter, type Painted } from "../connection/painter";
 import { unpack } from "../connection/packet";
 import { supportedEncodings } from "../connection/decoder";
@@ -11,7 +11,7 @@ import { AccessDenied } from "../connection/pageSession";
 import { openLink } from "../connection/requests";
 import { RequestError } from "../connection/requestError";
 import { Socket } from "../connection/socket";
-import type { Axis, Camera, Change, Encoding, Hit, Incoming, Outgoing, ErrorMessage, View } from "../protocol";
+import type { Axis, Camera, Change, Encoding, Hit, Incoming, Outgoing, ErrorMessage, SliceOptions, View } from "../protocol";
 import { MAX_EDGE, VERSION } from "../protocol";
 import type { Dialog, Interface, Notice } from "../state/state";
 import type { Store } from "../state/store";
@@ -121,6 +121,11 @@ export class Session {
     this.page({ largeSlice: axis });
     const { crossHair } = this.store.get();
     if (crossHair?.voxel) this.cut(crossHair.voxel, crossHair.layer);
+  }
+
+  /** How slices of a volume across an axis are shown. */
+  setSlice<Name extends keyof SliceOptions>(layer: number, axis: Axis, name: Name, value: SliceOptions[Name], isMoving = false): void {
+    this.set(["volumes", layer, "slice_options", NAMES.indexOf(axis), name], value, isMoving);
   }
 
   /** Pixels of the longer side of a slice's image: as it is shown, or, of a large one, a pixel for each voxel. */

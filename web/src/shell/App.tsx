@@ -8,7 +8,7 @@ import { RunWatcher } from "../reconstruction/RunWatcher";
 import { Workbench } from "../reconstruction/Workbench";
 import { actionFor, keyName, mayRun } from "../session/actions";
 import { useSession } from "../session/session";
-import { isEmptyScene } from "../state/selectors";
+import { isEmptyScene, isOwner } from "../state/selectors";
 import { useSelect } from "../state/store";
 import { Stage } from "../view/Stage";
 import { CaptureDialog } from "./CaptureDialog";
@@ -25,7 +25,7 @@ import { TimeSlider } from "./TimeSlider";
 import { TopBar } from "./TopBar";
 
 const DIALOGS = { help: HelpDialog, capture: CaptureDialog, export: ExportDialog, share: ShareDialog } as const;
-const DRAWERS = { files: FileBrowser, shading: ShadingEditor } as const;
+const DRAWERS = { files: FileBrowser, scans: FileBrowser, shading: ShadingEditor } as const;
 
 export function App(): ReactNode {
   const isKnown = useSelect((state) => state.server !== null);
@@ -37,7 +37,9 @@ export function App(): ReactNode {
   }, [name]);
   const isEmpty = useSelect(isEmptyScene);
   const Dialog = page.dialog === "none" ? null : DIALOGS[page.dialog];
-  const Drawer = page.drawer === "none" ? null : DRAWERS[page.drawer];
+  const hasStartPage = useSelect(isOwner) && isEmpty;
+  // The start page has a browser of its own.
+  const Drawer = page.drawer === "none" || hasStartPage ? null : DRAWERS[page.drawer];
   const isAround = isKnown && !page.isQuiet && page.scan === "";
   const hasPanel = isAround && page.isPanelOpen && !isEmpty;
   return (

@@ -7,6 +7,8 @@ import { useSession } from "../session/session";
 import { isEmptyScene, isOwner } from "../state/selectors";
 import type { PageState } from "../state/state";
 import { useSelect } from "../state/store";
+import { Mark } from "./Mark";
+import { StartPage } from "./StartPage";
 
 interface Status {
   what: string;
@@ -21,7 +23,7 @@ export function LoadingScreen(): ReactNode {
   const isEmpty = useSelect(isEmptyScene);
   const mayOpen = useSelect(isOwner);
   if (connection.phase !== "open") return <Disconnected connection={connection} isThin={hasImage} />;
-  if (isEmpty) return <Empty mayOpen={mayOpen} />;
+  if (isEmpty) return mayOpen ? <StartPage /> : <Empty />;
   if (hasImage) return null;
   return (
     <div className="loading-screen">
@@ -77,19 +79,13 @@ function statusOf(connection: PageState["connection"], worker: PageState["worker
   return { what: "Rendering the first image", remedy: "", isBusy: true };
 }
 
-function Empty({ mayOpen }: { mayOpen: boolean }): ReactNode {
-  const session = useSession();
+function Empty(): ReactNode {
   return (
     <div className="loading-screen">
       <div className="loading-screen-text grows">
         <Mark isBusy={false} />
         <p>Nothing is open.</p>
-        <p className="hint">{mayOpen ? "Open a file, drop one here, or send an array from Python." : "The owner has not opened a file yet."}</p>
-        {mayOpen ? (
-          <Button look="main" icon="open" onClick={() => session.page({ drawer: "files" })}>
-            Open a file
-          </Button>
-        ) : null}
+        <p className="hint">The owner has not opened a file yet.</p>
       </div>
     </div>
   );
@@ -103,13 +99,4 @@ function Countdown({ atMs }: { atMs: number }): ReactNode {
   }, []);
   const seconds = Math.ceil((atMs - now) / 1000);
   return <p className="hint number">{seconds > 0 ? `Next attempt in ${seconds} s` : "Connecting…"}</p>;
-}
-
-function Mark({ isBusy }: { isBusy: boolean }): ReactNode {
-  return (
-    <svg className={isBusy ? "mark is-busy" : "mark"} viewBox="0 0 32 32" aria-hidden="true">
-      <path d="M16 3 27 9v14l-11 6-11-6V9z" />
-      <path d="M5 9l11 6 11-6M16 15v14" />
-    </svg>
-  );
 }

@@ -1,8 +1,10 @@
 // The line at the bottom: what is under the cursor, how the image is.
 
 import type { ReactNode } from "react";
+import { labelOf } from "../geometry/labels";
+import { hintFor, isMeasureKind } from "../geometry/measuring";
 import { short, withUnit } from "../geometry/measures";
-import { imageState } from "../state/selectors";
+import { imageState, sceneOf } from "../state/selectors";
 import { useSelect } from "../state/store";
 
 export function StatusLine(): ReactNode {
@@ -18,12 +20,15 @@ function Under(): ReactNode {
   const hit = useSelect((state) => state.hit);
   const unit = useSelect((state) => state.layers?.layers[state.hit?.layer ?? 0]?.unit ?? "");
   const tool = useSelect((state) => state.interface.tool);
-  if (!hit) return <span className="hint">{tool === "distance" ? "Click two points to measure the distance between them" : ""}</span>;
+  const points = useSelect((state) => state.measurePoints.length);
+  const labels = useSelect((state) => sceneOf(state)?.volumes[state.hit?.label_layer ?? -1]?.labels ?? null);
+  const name = labels && hit?.label ? labelOf(labels, hit.label).name : "";
+  if (!hit) return <span className="hint">{isMeasureKind(tool) ? hintFor(tool, points) : ""}</span>;
   const [z, y, x] = hit.voxel;
   return (
     <span className="under">
       {hit.value === null ? null : <b>{short(hit.value)}</b>}
-      {hit.label === null ? null : <b>label {hit.label}</b>}
+      {hit.label === null ? null : <b>{name === "" ? `label ${hit.label}` : `${name} (label ${hit.label})`}</b>}
       <span className="hint">
         voxel (x, y, z) {x}, {y}, {z}
       </span>

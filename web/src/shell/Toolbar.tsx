@@ -3,6 +3,7 @@
 import type { ReactNode } from "react";
 import { IconButton } from "../components/Button";
 import type { IconName } from "../components/Icon";
+import { isMeasureKind } from "../geometry/measuring";
 import { actionOf, mayRun, type ActionName } from "../session/actions";
 import { useSession } from "../session/session";
 import { areSlicesShown, isComparing } from "../state/selectors";
@@ -25,7 +26,7 @@ const GROUPS: readonly (readonly Tool[])[] = [
   [
     { action: "slices", icon: "slices", isOn: areSlicesShown },
     { action: "clip", icon: "clip", isOn: (state) => state.interface.areClipHandlesShown },
-    { action: "measure", icon: "ruler", isOn: (state) => state.interface.tool === "distance" },
+    { action: "measure", icon: "ruler", isOn: (state) => isMeasureKind(state.interface.tool) },
     { action: "compare", icon: "compare", isOn: isComparing },
   ],
   [

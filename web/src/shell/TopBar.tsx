@@ -4,8 +4,10 @@ import type { ReactNode } from "react";
 import { Button, IconButton } from "../components/Button";
 import { Icon } from "../components/Icon";
 import { orientationFacts, spacingFacts, volumeFacts } from "../panels/LayersSection";
+import { pathOf } from "../session/location";
+import { reconstruct } from "../session/openFile";
 import { useSession } from "../session/session";
-import { canControl, isEmptyScene } from "../state/selectors";
+import { canControl, isEmptyScene, isOwner } from "../state/selectors";
 import { useSelect } from "../state/store";
 
 export function TopBar(): ReactNode {
@@ -21,6 +23,7 @@ export function TopBar(): ReactNode {
         {layer ? (
           <p className="hint number">
             {volumeFacts(layer)} <span className="dot" /> {spacingFacts(layer)}
+            {layer.is_projections ? <Projections /> : null}
             {layer.compression && (
               <span className="is-wide-only">
                 {" "}
@@ -41,6 +44,24 @@ export function TopBar(): ReactNode {
         {isEmpty ? null : <IconButton icon="panel" label="Panel" shortcut="\" isOn={isPanelOpen} onClick={() => session.page({ isPanelOpen: !isPanelOpen })} />}
       </div>
     </header>
+  );
+}
+
+/** These are not the slices of an object: a scan has to be reconstructed. */
+function Projections(): ReactNode {
+  const session = useSession();
+  const path = useSelect((state) => pathOf(state.server?.scene.volumes[0]?.source ?? ""));
+  const mayReconstruct = useSelect(isOwner);
+  return (
+    <>
+      {" "}
+      <span className="dot" /> <b>projections of a scan</b>{" "}
+      {mayReconstruct ? (
+        <button type="button" className="text-button" onClick={() => reconstruct(session, path)}>
+          Reconstruct
+        </button>
+      ) : null}
+    </>
   );
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { FrameHeader, LayerList, Progress, Reconstructions, TaskStatus, Welcome } from "../protocol";
+import type { CrossHair, FrameHeader, LayerList, Progress, Reconstructions, TaskStatus, Welcome } from "../protocol";
 import { LAYER, SCENE, STATE, VOLUME } from "../testing/examples";
 import { DRAFT } from "../testing/scans";
 import { reduce } from "./reducer";
@@ -30,6 +30,15 @@ describe("the state", () => {
     const ended: Reconstructions = { ...message, runs: [{ ...run, status: { ...status, state: "finished" } }] };
     const later = hear(OPEN, { type: "heard", message: ended, atMs: 0 });
     expect([later.interface.scan, later.drafts, later.runs["/a.h5"]?.status?.state]).toEqual(["", {}, "finished"]);
+  });
+
+  it("ignores a cross-hair that this page sent itself", () => {
+    const known = { ...OPEN, welcome: { client: "me" } as Welcome };
+    const mine: CrossHair = { voxel: [1, 2, 3], layer: 0, by: "me", type: "cross_hair" };
+    const cut = reduce(known, { type: "cut", crossHair: { ...mine, voxel: [4, 5, 6] } });
+    expect(hear(cut, { type: "heard", message: mine, atMs: 0 }).crossHair?.voxel).toEqual([4, 5, 6]);
+    expect(hear(cut, { type: "heard", message: { ...mine, by: "you" }, atMs: 0 }).crossHair?.voxel).toEqual([1, 2, 3]);
+    expect(hear(cut, { type: "heard", message: { ...mine, by: "" }, atMs: 0 }).crossHair?.voxel).toEqual([1, 2, 3]);
   });
 
   it("describes the scene that is edited, where two are side by side", () => {
@@ -83,12 +92,11 @@ describe("the state", () => {
     expect(twice.notices.map((one) => one.id)).toEqual([2]);
   });
 
-  it("measures between two places", () => {
-    const begun = reduce(OPEN, { type: "measure-start", start: [0, 0, 0] });
-    const done = reduce(begun, { type: "measure", id: 1, start: [0, 0, 0], stop: [0, 3, 4] });
-    const known = reduce(done, { type: "profile", id: 1, profile: { values: [1, 2], length: 5 } });
-    expect(known.measures[0]?.profile?.length).toBe(5);
-    expect(reduce(known, { type: "forget-measure", id: 1 }).measures).toEqual([]);
+  it("keeps the points of a measure until another file is opened", () => {
+    const begun = reduce(OPEN, { type: "measure-points", points: [[0, 0, 0]] });
+    expect(hear(begun, { type: "heard", message: STATE, atMs: 0 }).measurePoints).toEqual([[0, 0, 0]]);
+    const other = { ...STATE, scene: { ...STATE.scene, volumes: STATE.scene.volumes.map((one) => ({ ...one, source: "other.npy" })) } };
+    expect(hear(begun, { type: "heard", message: other, atMs: 0 }).measurePoints).toEqual([]);
   });
 
   it("knows how the image stands to what is wanted", () => {

@@ -1,7 +1,7 @@
 // How the page's state changes. Here: one pure function. Not here: sending, drawing, timers (session/).
 
 import type { Vector } from "../geometry/vector";
-import type { Camera, Change, CrossHair, Hit, Outgoing, ProfileValues, Progress, ReconstructionRun, Reconstructions, ReconstructionDraft } from "../protocol";
+import type { Camera, Change, CrossHair, Hit, Outgoing, Progress, ReconstructionRun, Reconstructions, ReconstructionDraft } from "../protocol";
 import { merged } from "./scene";
 import type { Interface, ConnectionState, Notice, PageState, Run, Shown } from "./state";
 
@@ -22,10 +22,7 @@ export type Action =
   | { type: "dismiss-task"; task: string }
   | { type: "run"; scan: string; run: Run }
   | { type: "draft"; scan: string; draft: ReconstructionDraft }
-  | { type: "measure-start"; start: Vector | null }
-  | { type: "measure"; id: number; start: Vector; stop: Vector }
-  | { type: "profile"; id: number; profile: ProfileValues }
-  | { type: "forget-measure"; id: number };
+  | { type: "measure-points"; points: readonly Vector[] };
 
 const MAX_NOTICES = 4;
 
@@ -63,25 +60,8 @@ export function reduce(state: PageState, action: Action): PageState {
       return { ...state, runs: { ...state.runs, [action.scan]: action.run } };
     case "draft":
       return { ...state, drafts: { ...state.drafts, [action.scan]: action.draft } };
-    default:
-      return measured(state, action);
-  }
-}
-
-type Measuring = Extract<Action, { type: "measure-start" | "measure" | "profile" | "forget-measure" }>;
-
-function measured(state: PageState, action: Measuring): PageState {
-  switch (action.type) {
-    case "measure-start":
-      return { ...state, measureStart: action.start };
-    case "measure": {
-      const { id, start, stop } = action;
-      return { ...state, measureStart: null, measures: [...state.measures, { id, start, stop, profile: null }] };
-    }
-    case "profile":
-      return { ...state, measures: state.measures.map((one) => (one.id === action.id ? { ...one, profile: action.profile } : one)) };
-    case "forget-measure":
-      return { ...state, measures: state.measures.filter((one) => one.id !== action.id) };
+    case "measure-points":
+      return { ...state, measurePoints: action.points };
   }
 }
 
@@ -107,7 +87,8 @@ function heard(state: PageState, message: Outgoing, atMs: number): PageState {
     case "idle":
       return { ...state, idle: { ...message, atMs } };
     case "cross_hair":
-      return { ...state, crossHair: message };
+      // What this page sent is shown already, and may be older than what it shows now.
+      return message.by !== "" && message.by === state.welcome?.client ? state : { ...state, crossHair: message };
     case "reconstructions":
       return withReconstructions(state, message);
     case "shutting_down":
@@ -135,7 +116,7 @@ function withState(state: PageState, server: Server): PageState {
     sent: server.request === state.sentRequest ? [] : state.sent,
     camera: state.camera === null || isOpened ? server.scene.camera : state.camera,
     firstCamera: state.firstCamera === null || isOpened ? server.scene.camera : state.firstCamera,
-    measures: isOpened ? [] : state.measures,
+    measurePoints: isOpened ? [] : state.measurePoints,
   };
   return withChosen(withLayers(next));
 }

@@ -13,7 +13,7 @@ import type {
   Hit,
   IdleStatus,
   LayerList,
-  ProfileValues,
+  MeasureKind,
   Progress,
   Shading,
   SceneState,
@@ -32,8 +32,9 @@ export type ConnectionState =
   | { phase: "closed"; what: string; remedy: string };
 
 export type LayerKind = "volumes" | "points" | "meshes";
-export type Tool = "turn" | "distance";
-export type Drawer = "files" | "shading" | "none";
+export type Tool = "turn" | MeasureKind;
+/** scans: the files too, to choose a scan that is to be reconstructed. */
+export type Drawer = "files" | "scans" | "shading" | "none";
 export type Dialog = "help" | "capture" | "export" | "share" | "none";
 
 export interface Chosen {
@@ -60,22 +61,17 @@ export interface Notice {
   opens: string;
 }
 
-/** A measured distance: its ends in the world, and the values in between once they are known. */
-export interface Measure {
-  id: number;
-  start: Vector;
-  stop: Vector;
-  profile: ProfileValues | null;
-}
-
 export interface Interface {
   isPanelOpen: boolean;
   isQuiet: boolean;
   areStatisticsShown: boolean;
   areClipHandlesShown: boolean;
   isScaleShown: boolean;
+  isLegendShown: boolean;
   tool: Tool;
   drawer: Drawer;
+  /** The folder that was browsed last; empty where none was. */
+  folder: string;
   /** The file in the drawer whose facts are shown. */
   chosenFile: Entry | null;
   dialog: Dialog;
@@ -84,6 +80,8 @@ export interface Interface {
   /** The slice that takes the place of the scene and of the other two. */
   largeSlice: Axis | null;
   chosen: Chosen;
+  /** The label that was picked, and its layer. */
+  label: { layer: number; label: number } | null;
   editedView: View;
 }
 
@@ -129,8 +127,8 @@ export interface PageState {
   idle: (IdleStatus & { atMs: number }) | null;
   crossHair: CrossHair | null;
   hit: Hit | null;
-  measures: readonly Measure[];
-  measureStart: Vector | null;
+  /** Of the measure that is being made. */
+  measurePoints: readonly Vector[];
   notices: readonly Notice[];
   shown: Shown | null;
   interface: Interface;
@@ -156,8 +154,7 @@ export const BEGINNING: PageState = {
   idle: null,
   crossHair: null,
   hit: null,
-  measures: [],
-  measureStart: null,
+  measurePoints: [],
   notices: [],
   shown: null,
   interface: {
@@ -166,13 +163,16 @@ export const BEGINNING: PageState = {
     areStatisticsShown: false,
     areClipHandlesShown: false,
     isScaleShown: true,
+    isLegendShown: true,
     tool: "turn",
     drawer: "none",
+    folder: "",
     chosenFile: null,
     dialog: "none",
     scan: "",
     largeSlice: null,
     chosen: { kind: "volumes", index: 0 },
+    label: null,
     editedView: "main",
   },
 };

@@ -23,6 +23,12 @@ export const VOLUME: VolumeLayer = {
   parameters: [],
   labels: null,
   is_visible: true,
+  edit: 0,
+  slice_options: [
+    { window: null, colors: "grey" },
+    { window: null, colors: "grey" },
+    { window: null, colors: "grey" },
+  ],
 };
 
 export const SCENE: Scene = {
@@ -37,7 +43,8 @@ export const SCENE: Scene = {
   meshes: [],
   slices: [],
   time: 0,
-  annotations: { is_scale_bar: false, is_axes: false, unit: "" },
+  annotations: { is_scale_bar: false, is_axes: false, is_legend: false, unit: "" },
+  measures: [],
 };
 
 export const LAYER: LayerDescription = {
@@ -59,6 +66,7 @@ export const LAYER: LayerDescription = {
   ],
   orientation: "",
   compression: "",
+  is_projections: false,
 };
 
 export const STATE: SceneState = {

@@ -6,6 +6,7 @@ import { areSlicesShown, foreignRatio, isComparing } from "../state/selectors";
 import { useSelect } from "../state/store";
 import { AxesGizmo } from "./AxesGizmo";
 import { ClipHandles } from "./ClipHandles";
+import { Legend } from "./Legend";
 import { Measures } from "./Measures";
 import { ViewCanvas } from "./ViewCanvas";
 import { ScaleBar } from "./ScaleBar";
@@ -48,6 +49,7 @@ export function Stage(): ReactNode {
             <span className="tag is-right grows">before</span>
           </div>
         ) : null}
+        <Legend />
         <ScaleBar />
         <AxesGizmo />
       </div>

@@ -2,13 +2,15 @@
 
 import { useEffect, useRef, type PointerEvent, type ReactNode } from "react";
 import { centred } from "../geometry/camera";
+import { isMeasureKind } from "../geometry/measuring";
 import type { View } from "../protocol";
 import { animateCamera } from "../session/cameraAnimation";
 import { useSession, type Session } from "../session/session";
 import { canControl } from "../state/selectors";
 import { useSelect } from "../state/store";
 import { dragged, fraction, pinched, wheeled, type Frame, type Point } from "./gestures";
-import { measureAt } from "./measuring";
+import { finishMeasure, measureAt } from "./measuring";
+import { pickAt } from "./picking";
 
 const CLICK_PIXELS = 4;
 
@@ -27,6 +29,9 @@ export function ViewCanvas({ view, label }: { view: View; label: string }): Reac
       tabIndex={0}
       role="img"
       aria-label={label}
+      onKeyDown={(event) => {
+        if (event.key === "Enter") finishMeasure(session);
+      }}
       onContextMenu={(event) => event.preventDefault()}
       {...hands}
     />
@@ -65,9 +70,11 @@ function useHands(session: Session, view: View): Hands {
     const { camera, interface: page } = session.store.get();
     if (travelled.current > CLICK_PIXELS) {
       if (camera && canControl(session.store.get())) session.look(camera, false);
-    } else if (page.tool === "distance" && event.type === "pointerup") {
+    } else if (isMeasureKind(page.tool) && event.type === "pointerup") {
       const place = fraction({ x: event.clientX, y: event.clientY }, event.currentTarget.getBoundingClientRect());
       void measureAt(session, view, place);
+    } else if (event.type === "pointerup" && event.button === 0) {
+      void pickAt(session, view, fraction({ x: event.clientX, y: event.clientY }, event.currentTarget.getBoundingClientRect()));
     }
   };
 

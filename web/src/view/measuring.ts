@@ -1,28 +1,34 @@
-// Measuring a distance: two clicks on visible points, then the values in between.
+// Measuring: points are added one by one, by clicks in the scene or on slices; the measure becomes part of the scene.
 
-import { profile } from "../connection/requests";
-import { RequestError } from "../connection/requestError";
-import type { View } from "../protocol";
+import { KINDS, isMeasureKind } from "../geometry/measuring";
+import type { Vector } from "../geometry/vector";
+import type { Measure, View } from "../protocol";
 import type { Session } from "../session/session";
+import { sceneOf } from "../state/selectors";
 import type { Point } from "./gestures";
-
-let count = 0;
 
 export async function measureAt(session: Session, view: View, place: Point): Promise<void> {
   const hit = await session.probe(place.x, place.y, view);
-  if (!hit) {
-    session.notify("plain", "Nothing to measure at this point.", "Click a visible part of the scene.");
-    return;
-  }
-  const start = session.store.get().measureStart;
-  if (!start) return session.store.dispatch({ type: "measure-start", start: hit.position });
-  const id = ++count;
-  session.store.dispatch({ type: "measure", id, start, stop: hit.position });
-  try {
-    const values = await profile({ start, stop: hit.position, layer: hit.layer, count: 256 });
-    session.store.dispatch({ type: "profile", id, profile: values });
-  } catch (error) {
-    // The distance is known without the values.
-    if (!(error instanceof RequestError)) throw error;
-  }
+  if (!hit) return void session.notify("plain", "Nothing to measure at this point.", "Click a visible part of the scene.");
+  addMeasurePoint(session, hit.position, hit.layer);
+}
+
+/** Add a point (x, y, z) of the world to the measure that is being made. layer: the volume whose values are measured. */
+export function addMeasurePoint(session: Session, point: Vector, layer: number): void {
+  const { measurePoints, interface: page } = session.store.get();
+  if (!isMeasureKind(page.tool)) return;
+  const points = [...measurePoints, point];
+  session.store.dispatch({ type: "measure-points", points });
+  const { isOpen, points: needed } = KINDS[page.tool];
+  if (!isOpen && points.length >= needed) finishMeasure(session, layer);
+}
+
+/** Keep what was measured; with too few points, nothing. */
+export function finishMeasure(session: Session, layer = 0): void {
+  const { measurePoints: points, interface: page } = session.store.get();
+  const scene = sceneOf(session.store.get());
+  session.store.dispatch({ type: "measure-points", points: [] });
+  if (!scene || !isMeasureKind(page.tool) || points.length < KINDS[page.tool].points) return;
+  const measure: Measure = { kind: page.tool, points: [...points], name: "", text: "", layer: Math.max(layer, 0), is_visible: true };
+  session.set(["measures", scene.measures.length], measure);
 }

@@ -60,16 +60,25 @@ def run(options: argparse.Namespace) -> int:
 
 
 def serve(source: str | None, options: argparse.Namespace) -> None:
-    """Show a source until Ctrl-C; without one, the viewer waits until a file is opened in the page."""
+    """Show a source until Ctrl-C; without one, the viewer waits until a file is opened in the page. Of a scan, the page
+    opens the reconstruction."""
     from pellucid.instance.lifecycle.signals import exit_on_signals
     from pellucid.instance.server import Instance, default_roots
     from pellucid.instance.session import SessionOptions
+    from pellucid.tomo.scan_files.registry import is_scan
 
     exit_on_signals()
     roots = tuple(options.root) or default_roots(source)
-    setup = SessionOptions(options.device, roots, idle_timeout_s=options.idle_timeout * 60 or NEVER_S)
+    scan = source if source is not None and not options.state and is_scan(source) else ""
+    setup = SessionOptions(
+        options.device,
+        roots,
+        idle_timeout_s=options.idle_timeout * 60 or NEVER_S,
+        opens_recent=not options.root,
+        scan=scan,
+    )
     with _certificate(options.network) as certificate:
-        instance = Instance(source, setup, options.port, options.state, certificate)
+        instance = Instance(None if scan else source, setup, options.port, options.state, certificate)
         with closing(instance), suppress(KeyboardInterrupt):  # The usual end, and no failure.
             _print_first(instance, options.network)
             if not options.no_browser and has_browser():

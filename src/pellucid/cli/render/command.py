@@ -136,7 +136,7 @@ def _add_camera(group: "argparse._ArgumentGroup") -> None:
 
 
 def _add_company(group: "argparse._ArgumentGroup") -> None:
-    group.add_argument("--annotate", action="store_true", help="add a scale bar and axes")
+    group.add_argument("--annotate", action="store_true", help="add a scale bar, axes and the names of labels")
     group.add_argument("--scale-bar", action="store_true", help="add a scale bar")
     group.add_argument("--axes", action="store_true", help="add the directions of x, y and z")
     group.add_argument(

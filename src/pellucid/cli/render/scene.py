@@ -212,4 +212,5 @@ def _annotations(scene: Scene, options: argparse.Namespace) -> Any:
         marks,
         is_scale_bar=marks.is_scale_bar or options.scale_bar or options.annotate,
         is_axes=marks.is_axes or options.axes or options.annotate,
+        is_legend=marks.is_legend or options.annotate,
     )

@@ -26,6 +26,8 @@ MAX_SOURCE_TEXT = 4096
 """Characters of a text in a scene, and of the source of a layer."""
 MIN_GUEST_STEP = 0.1
 """Voxels between the samples of a ray: at the smallest step that a scene may have, an image takes minutes."""
+MAX_GUEST_REGION_VOXELS = 2**27
+"""Of a region whose values are measured."""
 MAX_GUEST_PIXELS = 3840 * 2160
 MAX_GUEST_MOVIE_PIXELS = 1920 * 1080
 MAX_GUEST_MOVIE_FRAMES = 600

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from pellucid.errors import NotAllowed, NotFound, Unreadable
+from pellucid.errors import NotAllowed, NotFound, PellucidError, Unreadable
 from pellucid.formats.location import Location
 from pellucid.formats.registry import KINDS
 from pellucid.instance.protocol.http_bodies import Entry, Folder
@@ -76,6 +76,14 @@ class Roots:
             return str(location)
         self.inside(location.local)
         return str(location.absolute)
+
+    def has(self, source: str) -> bool:
+        """Whether a name leads to something below the roots."""
+        try:
+            self.require_allowed(source)
+        except PellucidError:
+            return False
+        return True
 
     def inside(self, path: Path) -> Path:
         """Where a path leads; outside the roots, also through links, is refused."""

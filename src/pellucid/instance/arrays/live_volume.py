@@ -165,6 +165,7 @@ class LiveVolume:
         if self._seen.count >= self._chosen_at * GROWTH:
             self._choose()
         session.picturing.request_frame(is_moving=True)
+        session.label_tables.forget(self.source)
         session.slicing.refresh_all(self.source)
 
     async def _place(self) -> None:
@@ -199,6 +200,7 @@ class LiveVolume:
         else:
             await self._describe()
         session.picturing.request_frame(is_moving=False)
+        session.label_tables.forget(self.source)
         session.slicing.refresh_all(self.source)
         loading.tell_layers(session)
 

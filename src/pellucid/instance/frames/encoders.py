@@ -27,11 +27,11 @@ MIN_SHARE = 0.4
 
 
 def encode_png(pixels: Voxels, *, has_opacity: bool = False) -> bytes:
-    """Lossless; opacity is left out, as a page shows none, unless it is wanted. The interpreter's lock is let go
-    meanwhile."""
+    """Lossless, grey where there is one band; opacity is left out, as a page shows none, unless it is wanted. The
+    interpreter's lock is let go meanwhile."""
     # One filter for all rows: to try which is the best for each would take twice as long.
     how = {"filter": imagecodecs.PNG.FILTER.PAETH, "strategy": imagecodecs.PNG.STRATEGY.RLE}
-    shown = pixels if has_opacity else _without_opacity(pixels)
+    shown = pixels if has_opacity or pixels.ndim == 2 else _without_opacity(pixels)
     return bytes(imagecodecs.png_encode(shown, level=imagecodecs.PNG.COMPRESSION.SPEED, **how))
 
 

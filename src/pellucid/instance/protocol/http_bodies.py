@@ -141,7 +141,7 @@ class Folder:
     """GET /api/files?folder=&search=: what is in a folder that can be opened; without one, the roots.
 
     parent: None at a root. search looks through the folders below too; is_cut: there was more. is_scan: its files are
-    the projections of a scan.
+    the projections of a scan. is_stack: its files are the slices of a volume, which its path opens.
     """
 
     path: str
@@ -149,6 +149,7 @@ class Folder:
     entries: tuple[Entry, ...]
     is_cut: bool
     is_scan: bool = False
+    is_stack: bool = False
 
 
 @dataclass(frozen=True)
@@ -156,9 +157,9 @@ class FileFacts:
     """GET /api/files/info?path=: what a file holds, without reading its voxels.
 
     datasets: names to choose from (give path:/name), where it holds several. problem: why it cannot be opened, or "".
-    is_scan: it has to be reconstructed first, and shape is (view, row, column) of its projections. may_be_scan: it
-    could be one, if a user chooses its datasets. is_headerless: its name alone may say what its shape and type
-    are; else they have to be given, as path:shape=Z,Y,X,dtype=uint16,order=le,offset=0.
+    is_scan: it has to be reconstructed first; shape is (view, row, column) of its projections, datasets their name, if
+    they have one. may_be_scan: it could be one, if a user chooses its datasets. is_headerless: its name alone may say
+    what its shape and type are; else they have to be given, as path:shape=Z,Y,X,dtype=uint16,order=le,offset=0.
     """
 
     path: str
@@ -187,12 +188,39 @@ class LoadRequest:
 
 
 @dataclass(frozen=True)
+class SampleRequest:
+    """POST /api/sample: show a small volume to try things with. replace: alone; add: as another layer."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+    how: Literal["replace", "add"]
+
+
+@dataclass(frozen=True)
 class Loaded:
     """warning, remedy: what may be wrong with what is shown now, and what to do; "" if nothing is."""
 
     revision: int
     warning: str = ""
     remedy: str = ""
+
+
+@dataclass(frozen=True)
+class RecentFile:
+    """path: to be given to /api/load. thumbnail: an image as a data URL, or ""."""
+
+    path: str
+    name: str
+    folder: str
+    opened_at_ms: float
+    thumbnail: str
+
+
+@dataclass(frozen=True)
+class RecentFiles:
+    """GET /api/recent: the files that the user opened last, the latest first. folder: the one browsed last, or ""."""
+
+    files: tuple[RecentFile, ...]
+    folder: str
 
 
 @dataclass(frozen=True)
@@ -347,6 +375,7 @@ ANSWERS = (
     Folder,
     FileFacts,
     Loaded,
+    RecentFiles,
     Uploaded,
     ArrayUpload,
     CompiledShading,
@@ -357,6 +386,6 @@ ANSWERS = (
     StatisticsNow,
 )
 BODIES = (
-    SceneChange, CameraChange, LoadRequest, ArrayOffer, ShadingText, PresetText, ProfileRequest, MovieRequest,
-    ExportRequest,
+    SceneChange, CameraChange, LoadRequest, SampleRequest, ArrayOffer, ShadingText, PresetText, ProfileRequest,
+    MovieRequest, ExportRequest,
 )  # fmt: skip

@@ -246,7 +246,7 @@ class FrameHeader:
 
 @dataclass(frozen=True)
 class SliceHeader:
-    """One slice of a layer, a PNG with the colours of its transfer function, opacity left out.
+    """One slice of a layer: a PNG, grey or in the colours of its transfer function, as its slice_options say.
 
     axis: what it is cut across. index: where. Pixels are square in world units. For z: y downwards, x to the right; for
     y: z upwards, x right; for x: z upwards, y right.

@@ -86,6 +86,7 @@ class LayerDescription:
     many the file has; scene.time chooses the time step, the source (``file:c=1``) the channel. histogram: None while
     the voxels are still being counted. planes: how slices across z, y and x are shown. orientation: where its axes run
     and where it lies, in words; empty where the file does not state it. compression: what was lost for it, in words.
+    is_projections: these are the projections of a scan, which has to be reconstructed to become a volume.
     """
 
     name: str
@@ -102,6 +103,7 @@ class LayerDescription:
     planes: Planes = ASSUMED_PLANES
     orientation: str = ""
     compression: str = ""
+    is_projections: bool = False
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,8 @@ class StageTimes:
 class Hit:
     """What is under a place of the image.
 
-    position: in the world. layer: index in scene.volumes. value: of the volume there; label: of the label volume.
+    position: in the world. layer: index in scene.volumes. value: of the volume there; label: of the label
+    volume, whose index is label_layer; -1 where there is none.
     """
 
     position: Vector
@@ -178,6 +181,7 @@ class Hit:
     voxel: Voxel
     value: float | None
     label: int | None = None
+    label_layer: int = -1
 
 
 @dataclass(frozen=True)

@@ -18,16 +18,18 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
 from numpy.lib import format as npy_format
 
-from pellucid.errors import InvalidInput
+from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.location import Location
 from pellucid.formats.registry import KINDS
 from pellucid.formats.shared_memory import SharedArray
 from pellucid.formats.system_errors import system_error
+from pellucid.formats.tiff.folder import slices_in
 from pellucid.instance.access.route_rules import MAX_STREAM_BYTES, needs
 from pellucid.instance.protocol import http_bodies
 from pellucid.instance.protocol.shared_types import MAX_UPLOAD_BYTES
 from pellucid.instance.reconstruction.previews import is_scan_folder
-from pellucid.instance.routes.dependencies import REFUSALS, Here
+from pellucid.instance.routes.dependencies import REFUSALS, Granted, Here
+from pellucid.instance.routes.recent import openable
 from pellucid.instance.scene import loading
 from pellucid.workers.protocol import replies, requests
 
@@ -37,12 +39,17 @@ Offset = Annotated[int, Query(ge=0)]
 
 
 @router.get("/files")
-async def files(session: Here, folder: str = "", search: str = "") -> http_bodies.Folder:
+async def files(session: Here, grant: Granted, folder: str = "", search: str = "") -> http_bodies.Folder:
     """List a folder; with a search text, also its subfolders."""
 
     def listed() -> http_bodies.Folder:
         found = session.roots.list_folder(folder, search)
-        return replace(found, is_scan=bool(found.path) and is_scan_folder(Path(found.path)))
+        if found.path and not search and not grant.link:
+            session.recent.set_folder(found.path)
+        if not found.path or search:
+            return found
+        is_scan = is_scan_folder(Path(found.path))
+        return replace(found, is_scan=is_scan, is_stack=not is_scan and is_stack_folder(Path(found.path)))
 
     return await asyncio.to_thread(listed)
 
@@ -62,9 +69,9 @@ async def facts(path: str, session: Here) -> http_bodies.FileFacts:
 
 
 @router.post("/load")
-async def load(request: http_bodies.LoadRequest, session: Here) -> http_bodies.Loaded:
+async def load(request: http_bodies.LoadRequest, session: Here, grant: Granted) -> http_bodies.Loaded:
     """Show a file."""
-    return await loading.load(session, session.roots.require_allowed(request.path), request.how)
+    return await loading.load(session, openable(session, request.path, grant), request.how)
 
 
 @router.put("/upload", dependencies=[needs("own", MAX_UPLOAD_BYTES)])
@@ -117,6 +124,14 @@ async def volume(session: Here, layer: Annotated[int, Query(ge=0)] = 0, box: str
     """The voxels of a layer, or of a box of it (z0:z1,y0:y1,x0:x1), as .npy."""
     shared = await loading.retrieve(session, layer, box)
     return StreamingResponse(_npy(shared), media_type="application/octet-stream")
+
+
+def is_stack_folder(folder: Path) -> bool:
+    """Whether the files of a folder are slices: of one kind, and several."""
+    try:
+        return len(slices_in(Location.parse(str(folder)))) > 1
+    except PellucidError:
+        return False
 
 
 def _npy(shared: SharedArray) -> Iterator[bytes]:

@@ -41,6 +41,11 @@ class Catalogue:
         self._described[source] = described
         self._version += 1
 
+    def add_copy(self, source: str, base: str) -> None:
+        """A volume in memory that was made from another one."""
+        self.names[source] = self.name(base)
+        self.add(source, self._described[base])
+
     def measured(self, source: str, measured: Measured) -> None:
         """What all voxels say, where some were looked at before."""
         described = self._described.get(source)
@@ -62,6 +67,11 @@ class Catalogue:
     def facts(self, source: str) -> VolumeFacts | None:
         described = self._described.get(source)
         return described.facts if described else None
+
+    def value_range(self, source: str) -> tuple[float, float] | None:
+        """The values that matter in a volume; None where they are not known, or all the same."""
+        facts = self.facts(source)
+        return (facts.low, facts.high) if facts is not None and facts.low < facts.high else None
 
     def shapes(self, scene: Scene) -> list[Shape | None]:
         """Of its volumes; None where that is not known."""
@@ -99,7 +109,7 @@ class Catalogue:
         return LayerDescription(
             self.name(source), facts.shape, facts.spacing, facts.unit, facts.dtype, facts.levels, location.is_memory,
             facts.times, facts.channels, channel, _histogram(facts), facts.planes, facts.orientation,
-            facts.compression,
+            facts.compression, facts.is_projections,
         )  # fmt: skip
 
     def _points(self, source: str) -> PointsDescription:

@@ -39,6 +39,7 @@ def load_first(session: Session, source: str) -> None:
     session.worker.screenshot(requests.ViewSpec(pair.scene, 64, 64)).result()
     session.catalogue.add(source, described)
     session.history.begin(pair)
+    _remember(session, source)
 
 
 def restore_first(session: Session, state: SavedState) -> None:
@@ -74,7 +75,17 @@ async def load(session: Session, source: str, how: How, name: str = "") -> Loade
     place(session, described, how)
     if described.facts is not None and described.facts.is_estimated:
         measure(session, source)
+    if how == "replace":
+        await asyncio.to_thread(_remember, session, source)
     return Loaded(session.history.revision, warning, remedy="Check that they belong to this volume." if warning else "")
+
+
+def _remember(session: Session, source: str) -> None:
+    """Add a file to the recent ones, unless it is gone with this viewer: an array, an upload, the sample."""
+    location = Location.parse(source)
+    if location.is_memory or (not location.is_remote and location.local.is_relative_to(session.tasks.folder)):
+        return
+    session.recent.add(source)
 
 
 def place(session: Session, described: replies.SourceDescribed, how: How) -> VolumeLayer | None:
@@ -124,7 +135,7 @@ def _size(facts: replies.VolumeFacts) -> str:
 
 def measure(session: Session, source: str) -> None:
     """Go through all voxels while the first image is looked at, and tell what was found."""
-    question = lambda request: requests.Measure(request, source)  # noqa: E731
+    question = lambda request: requests.MeasureValues(request, source)  # noqa: E731
     loop = asyncio.get_running_loop()
 
     def tell(done: "Future[replies.Measured]") -> None:
@@ -136,6 +147,7 @@ def measure(session: Session, source: str) -> None:
 
 def _was_measured(session: Session, source: str, measured: replies.Measured) -> None:
     session.catalogue.measured(source, measured)
+    session.slicing.refresh()
     tell_layers(session)
 
 

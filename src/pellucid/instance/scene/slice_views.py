@@ -17,10 +17,12 @@ from pellucid.instance.protocol.codec import EncodedFrame
 from pellucid.instance.protocol.server_messages import CrossHair, SliceHeader
 from pellucid.instance.protocol.shared_types import Axis, Voxel
 from pellucid.instance.scene.history import History
+from pellucid.rendering.scene import VolumeLayer
 from pellucid.workers.protocol import requests
 from pellucid.workers.supervisor import SupervisedWorker
 
 AXES: tuple[Axis, Axis, Axis] = ("z", "y", "x")
+ValueRange = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -33,10 +35,16 @@ class SliceRequest:
 
 
 class SliceViews:
-    """All methods are called on the event loop. tell: to every client."""
+    """All methods are called on the event loop. tell: to every client. range_of: the values that matter in a volume."""
 
-    def __init__(self, history: History, worker: SupervisedWorker, tell: Callable[[Any], None]) -> None:
-        self._history, self._worker, self._tell = history, worker, tell
+    def __init__(
+        self,
+        history: History,
+        worker: SupervisedWorker,
+        tell: Callable[[Any], None],
+        range_of: Callable[[str], ValueRange | None],
+    ) -> None:
+        self._history, self._worker, self._tell, self._range_of = history, worker, tell, range_of
         self._cut: SliceRequest | None = None
         self._by = ""
         self._last: dict[Axis, EncodedFrame[SliceHeader]] = {}
@@ -72,6 +80,7 @@ class SliceViews:
         elif (shape := shapes[layer]) is not None:
             inside = triple(min(a, n - 1) for a, n in zip(cut.voxel, shape, strict=True))
             self._cut = SliceRequest(inside, layer, cut.edge)
+            self._by = "" if inside != cut.voxel else self._by  # The client that was last ignores its own.
         if self._cut != cut:
             self._tell(self.message())
 
@@ -92,8 +101,17 @@ class SliceViews:
         if cut is None or cut.layer >= len(volumes):
             return None
         layer = volumes[cut.layer]
-        time = self._history.scene.time
-        return cut, layer.source, layer.transfer, layer.labels, time
+        windows = tuple(self._window(layer, axis) for axis in range(3))
+        # The transfer function counts only where its colours are shown.
+        transfer = layer.transfer if None in windows else None
+        return cut, layer.source, transfer, windows, layer.labels, self._history.scene.time
+
+    def _window(self, layer: VolumeLayer, axis: int) -> ValueRange | None:
+        """The values that are black and white; None: colours."""
+        options = layer.slice_options[axis]
+        if options.colors == "transfer" or layer.labels is not None:
+            return None
+        return options.window or self._range_of(layer.source) or layer.transfer.value_range
 
     async def _run(self) -> None:
         while (wanted := self._wanted()) is not None and wanted != self._done:
@@ -109,10 +127,11 @@ class SliceViews:
     async def _send(self, cut: SliceRequest, axis: int) -> None:
         scene, revision = self._history.scene, self._history.revision
         layer = scene.volumes[cut.layer]
+        window = self._window(layer, axis)
         requested = self._worker.send_request(
             "cutting a slice",
             lambda request: requests.Slice(
-                request, layer.source, layer.transfer, layer.labels, axis, cut.voxel[axis], cut.edge, scene.time
+                request, layer.source, layer.transfer, layer.labels, axis, cut.voxel[axis], cut.edge, scene.time, window
             ),
         )
         shared: SharedArray = await asyncio.wrap_future(requested)

@@ -158,7 +158,7 @@ async def _answer(session: Session, member: ConnectedClient, message: client_mes
             )
         hit = None
         if found.position is not None:
-            hit = Hit(found.position, found.layer, found.voxel, found.value, found.label)
+            hit = Hit(found.position, found.layer, found.voxel, found.value, found.label, found.label_layer)
         member.outbox.put(ProbeResult(message.request, hit))
     except PellucidError as error:
         refuse(session, member, error, message.request)

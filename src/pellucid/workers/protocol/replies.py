@@ -9,6 +9,7 @@ from typing import Literal
 
 from pellucid.formats.protocol import Spacing
 from pellucid.rendering.camera import Camera, Vector
+from pellucid.rendering.measures import RegionValues
 from pellucid.rendering.scene import MeshLayer, PointsLayer, VolumeLayer
 from pellucid.rendering.user_shading import Parameter
 from pellucid.tomo.scan_files.dataset_guess import Suggestion
@@ -86,7 +87,8 @@ class Compiled:
 class VolumeFacts:
     """What a volume is. low, high: of its values, without a few far outside. counts: voxels in equal bins from low to
     high. is_estimated: from some of the voxels, so that a few may lie outside. planes: how its slices are shown;
-    orientation: in words, empty where none is stated. compression: what was lost for it, in words, if anything."""
+    orientation: in words, empty where none is stated. compression: what was lost for it, in words, if anything.
+    is_projections: they are those of a scan."""
 
     shape: Voxel
     spacing: Spacing
@@ -102,6 +104,7 @@ class VolumeFacts:
     planes: Planes = ASSUMED_PLANES
     orientation: str = ""
     compression: str = ""
+    is_projections: bool = False
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,21 @@ class Measured:
     low: float
     high: float
     counts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class LabelsMeasured:
+    """The rows of a LabelTable come along. count: how many. dtype: of the labels."""
+
+    request: int
+    count: int
+    dtype: str
+
+
+@dataclass(frozen=True)
+class RegionMeasured:
+    request: int
+    values: RegionValues
 
 
 @dataclass(frozen=True)
@@ -152,7 +170,8 @@ class Inspected:
 
 @dataclass(frozen=True)
 class PixelProbed:
-    """position None: nothing is there. label: of the label volume that lies over the layer."""
+    """position None: nothing is there. label: of the label volume that lies over the layer. label_layer: which one that
+    is, or -1."""
 
     request: int
     position: Vector | None
@@ -160,13 +179,24 @@ class PixelProbed:
     voxel: Voxel = (0, 0, 0)
     value: float | None = None
     label: int | None = None
+    label_layer: int = -1
 
 
 @dataclass(frozen=True)
 class Sliced:
+    """bands: 1 for grey, 3 for red, green and blue."""
+
     request: int
     width: int
     height: int
+    bands: int = 3
+
+
+@dataclass(frozen=True)
+class SliceMeasured:
+    request: int
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -260,10 +290,13 @@ Reply = (
     | Done
     | Compiled
     | Measured
+    | LabelsMeasured
+    | RegionMeasured
     | SourceDescribed
     | Inspected
     | PixelProbed
     | Sliced
+    | SliceMeasured
     | LineSampled
     | Retrieved
     | ProgressReported

@@ -116,11 +116,33 @@ class Describe:
 
 
 @dataclass(frozen=True)
-class Measure:
+class MeasureValues:
     """The values of a volume that was described by some of its voxels; answered by Measured."""
 
     request: int
     source: str
+
+
+@dataclass(frozen=True)
+class MeasureLabels:
+    """Voxels, centre and box of every label; answered by LabelsMeasured with a shared array."""
+
+    request: int
+    source: str
+    time: float = 0.0
+
+
+@dataclass(frozen=True)
+class MeasureRegion:
+    """The voxels of a layer in a box or a sphere, which has the points of such a Measure; answered by RegionMeasured.
+    max_voxels: a region that reaches over more is refused; None: any."""
+
+    request: int
+    layer: VolumeLayer
+    kind: Literal["box", "sphere"]
+    points: tuple[Vector, Vector]
+    time: float = 0.0
+    max_voxels: int | None = None
 
 
 @dataclass(frozen=True)
@@ -143,7 +165,10 @@ class ProbePixel:
 
 @dataclass(frozen=True)
 class Slice:
-    """The slice of a layer across an axis (0 is z); answered by Sliced with an RGB image of at most ``edge``."""
+    """The slice of a layer across an axis (0 is z); answered by Sliced with an image of at most ``edge``.
+
+    window: the values that are black and white; None: the colours of the transfer function.
+    """
 
     request: int
     source: str
@@ -152,6 +177,19 @@ class Slice:
     axis: int
     index: int
     edge: int
+    time: float = 0.0
+    window: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class MeasureSlice:
+    """The values below which so many per cent of a slice's voxels lie; answered by SliceMeasured."""
+
+    request: int
+    source: str
+    axis: int
+    index: int
+    percents: tuple[float, float]
     time: float = 0.0
 
 
@@ -179,13 +217,15 @@ class Retrieve:
 
 @dataclass(frozen=True)
 class Export:
-    """Write a box of a volume to a file or folder; progress goes under the number of the request. Answered by Done."""
+    """Write a box of a volume to a file or folder; progress goes under the number of the request. Answered by Done.
+    is_replaced: whether what has that name is overwritten."""
 
     request: int
     source: str
     box: Box | None
     target: str
     time: float = 0.0
+    is_replaced: bool = True
 
 
 @dataclass(frozen=True)
@@ -250,10 +290,13 @@ Request = (
     | RemoveArray
     | Compile
     | Describe
-    | Measure
+    | MeasureValues
+    | MeasureLabels
+    | MeasureRegion
     | Inspect
     | ProbePixel
     | Slice
+    | MeasureSlice
     | SampleLine
     | Retrieve
     | Export

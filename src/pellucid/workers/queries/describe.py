@@ -24,14 +24,14 @@ from pellucid.rendering.geometry.shapes import Points
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.scene import Scene
 from pellucid.tomo.scan_files.dataset_guess import may_be_scan
-from pellucid.tomo.scan_files.registry import is_scan, open_scan
+from pellucid.tomo.scan_files.registry import is_scan, open_scan, projections_dataset
 from pellucid.volume.series import open_series
 from pellucid.volume.slice_planes import planes_of
 from pellucid.volume.statistics import count_values
 from pellucid.volume.subsample import subsampled
 from pellucid.volume.volume import Volume
 from pellucid.workers.protocol.replies import Inspected, Measured, SourceDescribed, VolumeFacts
-from pellucid.workers.protocol.requests import Describe, Inspect, Measure
+from pellucid.workers.protocol.requests import Describe, Inspect, MeasureValues
 from pellucid.workers.queries.sources import Sources
 
 BINS = 256
@@ -86,9 +86,10 @@ def _inspect_scan(request: Inspect) -> Inspected:
     try:
         with closing(open_scan(request.source)) as scan:
             shape, dtype = scan.projections.shape, scan.projections.dtype.name
+        dataset = projections_dataset(Location.parse(request.source).local)
     except PellucidError:  # Something is missing in it, which can be said when it is reconstructed.
         return Inspected(request.request, is_scan=True)
-    return Inspected(request.request, shape, dtype=dtype, is_scan=True)
+    return Inspected(request.request, shape, dtype=dtype, is_scan=True, datasets=(dataset,) if dataset else ())
 
 
 def _describe_volume(request: Describe, volume: Volume) -> SourceDescribed:
@@ -106,11 +107,23 @@ def facts_of(volume: Volume) -> VolumeFacts:
     return VolumeFacts(
         volume.shape, volume.spacing, volume.unit, volume.dtype.name, len(volume.levels), header.times, header.channels,
         low, high, tuple(round(count / share) for count in histogram.counts.tolist()), seen is not volume,
-        planes_of(volume), describe_orientation(volume.orientation), header.compression,
+        planes_of(volume), describe_orientation(volume.orientation), header.compression, holds_projections(volume),
     )  # fmt: skip
 
 
-def measure(request: Measure, sources: Sources, known: tuple[float, float] | None = None) -> Measured:
+def holds_projections(volume: Volume) -> bool:
+    """Whether a volume is a stack of frames from a scan: its file is a scan of frames of this size."""
+    location = volume.location
+    if location.is_memory or location.is_remote or not is_scan(location.local):
+        return False
+    try:
+        with closing(open_scan(location.local)) as scan:
+            return scan.projections.shape[1:] == volume.shape[1:]
+    except PellucidError:  # Something is missing in it, but for its projections.
+        return True
+
+
+def measure(request: MeasureValues, sources: Sources, known: tuple[float, float] | None = None) -> Measured:
     """The range of all voxels but a few far outside; those at its ends are counted even if they are few.
 
     known: the range of all voxels, where it is known already.

@@ -1,18 +1,18 @@
-"""What a Worker reads from volumes: facts, values, slices, boxes, exports.
+"""What a Worker reads from volumes: facts, values, boxes, exports.
 
 Here: one function per question.
-Not here: images of the scene (drawing), describing what was never seen before (describe).
+Not here: images of the scene (drawing), slices (slices), describing what was never seen before (describe).
 """
 
 import threading
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
-from pellucid.box import Box
+from pellucid.box import Box, triple
 from pellucid.conversion.convert import convert
-from pellucid.errors import InvalidInput, NotEnoughMemory
+from pellucid.errors import NotEnoughMemory
 from pellucid.fields.device_field import DeviceField
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared_memory import SharedArray
@@ -20,12 +20,10 @@ from pellucid.rendering.camera import Camera, Vector
 from pellucid.rendering.drawing.packing import world_to_voxel
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.scene import VolumeLayer
-from pellucid.rendering.transfer import TransferFunction
 from pellucid.settings import available_memory_bytes
-from pellucid.volume.slice_planes import cut_slice, planes_of
 from pellucid.volume.volume import Volume
 from pellucid.workers.protocol.replies import LineSampled, PixelProbed
-from pellucid.workers.protocol.requests import Export, ProbePixel, Retrieve, SampleLine, Slice
+from pellucid.workers.protocol.requests import Export, ProbePixel, Retrieve, SampleLine
 from pellucid.workers.queries.sources import Sources
 from pellucid.workers.render.refinement import LastFrame
 
@@ -48,16 +46,49 @@ def probe(request: ProbePixel, shown: LastFrame, sources: Sources) -> PixelProbe
         if not layer.is_visible:
             continue
         volume = sources.volume(layer.source, shown.scene.time)
-        voxel = np.rint(to_voxels(layer, volume, position[None])[0]).astype(int)
-        if not ((voxel >= 0).all() and (voxel < volume.shape).all()):
-            continue
-        z, y, x = (int(index) for index in voxel)
-        value = float(volume.read(Box((z, y, x), (z + 1, y + 1, x + 1)))[0, 0, 0])
         if layer.labels is not None:
-            found = replace(found, label=int(value))
-        elif found.layer < 0:
-            found = replace(found, layer=number, voxel=(z, y, x), value=value if np.isfinite(value) else None)
+            found = _with_label(found, number, layer, volume, _along(position, direction, layer, volume))
+        elif found.layer < 0 and (voxel := _voxel_at(layer, volume, position)) is not None:
+            value = float(_stored(volume, voxel))
+            found = replace(found, layer=number, voxel=voxel, value=value if np.isfinite(value) else None)
+    if found.layer < 0 and found.label_layer >= 0:  # Labels alone.
+        layer = shown.scene.volumes[found.label_layer]
+        voxel = _voxel_at(layer, sources.volume(layer.source, shown.scene.time), position)
+        found = replace(found, layer=found.label_layer, voxel=voxel or found.voxel)
     return found
+
+
+def _voxel_at(layer: VolumeLayer, volume: Volume, position: Voxels) -> tuple[int, int, int] | None:
+    """The nearest voxel of a volume, None outside it."""
+    voxel = np.rint(to_voxels(layer, volume, position[None])[0]).astype(int)
+    return triple(voxel.tolist()) if (voxel >= 0).all() and (voxel < volume.shape).all() else None
+
+
+def _stored(volume: Volume, voxel: tuple[int, int, int]) -> Any:
+    z, y, x = voxel
+    return volume.read(Box(voxel, (z + 1, y + 1, x + 1)))[0, 0, 0]
+
+
+def _along(position: Voxels, direction: Voxels, layer: VolumeLayer, volume: Volume) -> list[Voxels]:
+    """A place on a ray and those behind it, for up to two voxels."""
+    voxel = np.abs(np.diag(layer.transform.scale)) @ np.array(volume.spacing[::-1])
+    return [position + direction * voxel.min() * step / 4 for step in range(9)]
+
+
+def _with_label(
+    found: PixelProbed, number: int, layer: VolumeLayer, volume: Volume, places: list[Voxels]
+) -> PixelProbed:
+    """The first label that is drawn: the surface of an object may lie in the voxel before it. If none is drawn, the
+    label of the place itself."""
+    labels = layer.labels or Labels()
+    for place in places:
+        if (voxel := _voxel_at(layer, volume, place)) is None:
+            continue
+        label = _stored(volume, voxel)
+        if labels.table(np.array([label]), 1.0)[0, 3] > 0:
+            return replace(found, label=int(label), label_layer=number)
+    voxel = _voxel_at(layer, volume, places[0])
+    return found if voxel is None else replace(found, label=int(_stored(volume, voxel)), label_layer=number)
 
 
 def ray_through(camera: Camera, x: float, y: float, aspect: float) -> tuple[Voxels, Voxels]:
@@ -94,32 +125,6 @@ def profile(request: SampleLine, sources: Sources) -> LineSampled:
     return LineSampled(request.request, tuple(float(value) if np.isfinite(value) else None for value in values))
 
 
-def cut(request: Slice, sources: Sources) -> Voxels:
-    """(height, width, 3) uint8: one slice in the colours of its layer, pixels square in world units."""
-    volume = sources.volume(request.source, request.time)
-    if not 0 <= request.axis < 3 or not 0 <= request.index < volume.shape[request.axis]:
-        raise InvalidInput(
-            f"The volume has no slice {request.index} of axis {request.axis}.",
-            remedy="Choose a slice inside the volume.",
-        )
-    plane = planes_of(volume)[request.axis]
-    extent = plane.extent(volume)
-    height, width = (max(1, round(request.edge * length / max(extent))) for length in extent)
-    return colored(cut_slice(volume, plane, request.index, (height, width)), request.transfer, request.labels)
-
-
-def colored(voxels: Voxels, transfer: TransferFunction, labels: Labels | None) -> Voxels:
-    """The colours of values or labels, opacity left out."""
-    if labels is not None:
-        names, where = np.unique(voxels, return_inverse=True)
-        colors = labels.table(names, 1.0)
-        colors[colors[:, 3] == 0, :3] = 0
-        return (colors[where.reshape(voxels.shape), :3] * 255 + 0.5).astype(np.uint8)
-    table = (transfer.table(1.0)[:, :3] * 255 + 0.5).astype(np.uint8)
-    image: Voxels = table[transfer.index(voxels)]
-    return image
-
-
 def retrieve(request: Retrieve, sources: Sources) -> tuple[Volume, SharedArray]:
     """The voxels of a box in shared memory."""
     volume = sources.volume(request.source, request.time)
@@ -145,4 +150,6 @@ def export(request: Export, sources: Sources, cancel: threading.Event) -> None:
         if handed is None
         else Volume.from_array(handed.array, handed.spacing, handed.unit)
     )
-    convert(volume, request.target, engine="threads", overwrite=True, cancel=cancel, box=request.box).close()
+    convert(
+        volume, request.target, engine="threads", overwrite=request.is_replaced, cancel=cancel, box=request.box
+    ).close()

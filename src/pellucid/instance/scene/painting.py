@@ -1,0 +1,130 @@
+"""Painting labels: brush and eraser.
+
+Here: paint, a path of the brush that becomes a revision of the scene; save, the labels as a new file.
+Not here: which voxels a brush touches (volume.brush), undo of voxels (painted_volumes).
+
+The file that labels were opened from is never changed: the first path makes a copy in memory, which the layer shows
+from then on.
+"""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+
+from pellucid.errors import InvalidInput, OutputExists
+from pellucid.formats.shared_memory import SharedArray
+from pellucid.instance.protocol.measuring import PaintRequest
+from pellucid.instance.scene import loading
+from pellucid.instance.scene.history import ScenePair
+from pellucid.instance.scene.painted_volumes import PaintedVolume
+from pellucid.instance.scene.slice_views import AXES
+from pellucid.instance.session import Session
+from pellucid.rendering.scene import VolumeLayer
+from pellucid.volume.brush import BrushPath
+from pellucid.workers.protocol import requests
+from pellucid.workers.protocol.replies import VolumeFacts
+from pellucid.workers.supervisor import OwnedArray
+
+MAX_BRUSH_VOXELS = 2**24
+"""Of the box around a path of the brush."""
+ENDINGS = (".zarr", ".h5", ".hdf5")
+
+
+async def paint(session: Session, request: PaintRequest, by: str) -> int:
+    """Give the voxels that a brush touches a label; the revision of the scene. by: who, for steps of undo."""
+    async with session.painting_turn:
+        layer, facts = _labels_layer(session, request.layer)
+        path, spacing = _brush_path(request, layer, facts), _spacing(layer, facts)
+        painted = await _painted(session, layer, facts)
+        if not np.iinfo(painted.dtype.str).min <= request.label <= np.iinfo(painted.dtype.str).max:
+            remedy = f"Use {np.iinfo(painted.dtype.str).min} to {np.iinfo(painted.dtype.str).max}."
+            raise InvalidInput(f"Label {request.label} does not fit into {painted.dtype}.", remedy=remedy)
+        box = path.box(spacing, painted.whole)
+        if box.size > MAX_BRUSH_VOXELS:
+            what = f"The brush reaches over {box.size:,} voxels."
+            raise InvalidInput(what, remedy="Use a smaller brush, or a shorter path.")
+        number = next(session.painted.numbers)
+        boxes = painted.go_to(layer.edit if layer.source == painted.source else 0)
+        mask = await asyncio.to_thread(path.mask, spacing, box)
+        if await asyncio.to_thread(painted.paint, number, box, mask, request.label, request.only):
+            _show(session, request, replace(layer, source=painted.source, edit=number), by)
+            boxes = [*boxes, box]
+        if boxes:
+            session.painted_changed(painted.source, boxes)
+        known, source = painted.known, painted.source
+        session.history.forget(lambda pair: any(_is_gone(one, source, known) for one in pair.scene.volumes))
+        return session.history.revision
+
+
+def _is_gone(layer: VolumeLayer, source: str, known: set[int]) -> bool:
+    return layer.source == source and layer.edit not in known
+
+
+def _show(session: Session, request: PaintRequest, layer: VolumeLayer, by: str) -> None:
+    scene = session.history.scene
+    volumes = (*scene.volumes[: request.layer], layer, *scene.volumes[request.layer + 1 :])
+    pair = ScenePair(replace(scene, volumes=volumes), session.history.other)
+    run = f"{by}/paint {request.gesture}" if request.gesture else ""
+    session.change(pair, run=run, is_moving=request.is_moving)
+
+
+def _labels_layer(session: Session, number: int) -> tuple[VolumeLayer, VolumeFacts]:
+    volumes = session.history.scene.volumes
+    layer = volumes[number] if number < len(volumes) else None
+    facts = session.catalogue.facts(layer.source) if layer is not None else None
+    if layer is None or facts is None or layer.labels is None:
+        raise InvalidInput(f"Layer {number} has no labels.", remedy="Choose a layer that was opened as labels.")
+    if facts.times > 1:
+        remedy = "Convert one time step to a file of its own, and open that."
+        raise InvalidInput("Labels with several time steps cannot be painted.", remedy=remedy)
+    return layer, facts
+
+
+def _spacing(layer: VolumeLayer, facts: VolumeFacts) -> tuple[float, float, float]:
+    """As the labels stand in the world: a brush is round there."""
+    z, y, x = (abs(a * b) for a, b in zip(facts.spacing, reversed(layer.transform.scale), strict=True))
+    return (z, y, x)
+
+
+def _brush_path(request: PaintRequest, layer: VolumeLayer, facts: VolumeFacts) -> BrushPath:
+    axis = None if request.axis is None else AXES.index(request.axis)
+    return BrushPath(request.points, request.radius * min(_spacing(layer, facts)), axis)
+
+
+async def _painted(session: Session, layer: VolumeLayer, facts: VolumeFacts) -> PaintedVolume:
+    """The copy that a layer's paths go to, made for the first one."""
+    session.painted.keep(session.worker.arrays)
+    painted = session.painted.find(layer.source)
+    if painted is not None:
+        return painted
+    question = lambda request: requests.Retrieve(request, layer.source, None)  # noqa: E731
+    with session.idle.held_off():
+        _, shared = await asyncio.wrap_future(session.worker.send_request("copying the labels", question))
+        copy: SharedArray = shared
+        source = f"memory:{uuid4().hex}"
+        handed = OwnedArray(copy, facts.spacing, facts.unit)
+        await asyncio.wrap_future(session.worker.use_array(source, handed))
+    session.catalogue.add_copy(source, layer.source)
+    painted = PaintedVolume(layer.source, source, copy)
+    session.painted.add(painted)
+    return painted
+
+
+async def save(session: Session, number: int, path: str) -> str:
+    """Write the labels of a layer to a new Zarr or HDF5 file, whole or not at all; its path."""
+    layer, _ = _labels_layer(session, number)
+    target = session.roots.require_allowed(path)
+    if not target.lower().endswith(ENDINGS):
+        raise InvalidInput(f"{path} is not the name of a Zarr or HDF5 file.", remedy="Use a name such as labels.zarr.")
+    if Path(target).exists():
+        raise OutputExists(path)
+    question = lambda request: requests.Export(  # noqa: E731
+        request, layer.source, None, target, session.history.scene.time, is_replaced=False
+    )
+    with session.idle.held_off(), session.worker_events.busy("loading"):
+        await asyncio.wrap_future(session.worker.send_request("saving the labels", question))
+    loading.tell_layers(session)
+    return target

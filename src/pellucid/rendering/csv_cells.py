@@ -1,0 +1,16 @@
+"""Texts in CSV files.
+
+Here: plain_cell.
+Not here: the files (label_list, measures).
+"""
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def plain_cell(text: str) -> str:
+    """A text that no spreadsheet takes for a formula: guests may choose names.
+
+    >>> plain_cell("=1+1"), plain_cell("nucleus")
+    ("'=1+1", 'nucleus')
+    """
+    return f"'{text}" if text.startswith(FORMULA) else text

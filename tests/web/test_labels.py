@@ -1,0 +1,110 @@
+"""Labels in the page: the list, picking, names, isolating, the legend, the table as a file; undo."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from pellucid.volume.sample_volume import sample
+from tests.web.browsing import TOKEN, Viewer, opened, pixels, wait_for_scene
+
+EDGE = 24
+SIZES = [(1440, 900), (1024, 700), (390, 844)]
+
+
+@pytest.fixture(scope="module")
+def marks(folder: Path) -> Path:
+    """A ball of label 7 in the middle, and many small labels in a corner."""
+    z, y, x = np.indices((EDGE, EDGE, EDGE)) - (EDGE - 1) / 2
+    voxels = np.where(z**2 + y**2 + x**2 < 64, 7, 0).astype(np.int32)
+    voxels[0, :10, :10] = np.arange(1000, 1100).reshape(10, 10)
+    np.save(folder / "ball.npy", voxels)
+    np.save(folder / "grey.npy", sample(EDGE))
+    return folder / "ball.npy"
+
+
+@pytest.fixture
+def labels_page(page: Page, marks: Path) -> Iterator[Page]:
+    show(page, marks)
+    yield page
+
+
+def show(page: Page, marks: Path) -> None:
+    """The labels alone."""
+    for path, how in ((marks.with_name("grey.npy"), "replace"), (marks, "labels")):
+        script = f"""(body) => fetch("api/load", {{ method: "POST", body: JSON.stringify(body),
+            headers: {{ "Content-Type": "application/json", ...{TOKEN} }} }}).then((answer) => answer.status)"""
+        assert page.evaluate(script, {"path": str(path), "how": how}) == 200
+    wait_for_scene(page, "scene.volumes.length === 2 && scene.volumes[1].labels.colors.length === 0")
+
+
+def test_a_click_picks_a_label_which_is_named_isolated_and_in_the_legend(labels_page: Page) -> None:
+    page = labels_page
+    box = page.locator('canvas[data-view="main"]').bounding_box()
+    assert box is not None
+    page.get_by_role("button", name="Hide grey.npy").click()
+    wait_for_scene(page, "!scene.volumes[0].is_visible")
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    expect(page.locator(".label-row.is-chosen .label-name")).to_have_attribute("title", "Label 7")
+    expect(page.locator(".status")).to_contain_text("label 7")
+    assert page.locator(".label-row").count() < 30  # Of 101: only those in sight are there.
+    field = page.get_by_label("Name of label 7")
+    field.fill("ball")
+    field.press("Enter")
+    wait_for_scene(page, "scene.volumes[1].labels.colors[0].name === 'ball'")
+    expect(page.get_by_role("list", name="Legend")).to_have_text("ball")
+    both = pixels(page)
+    page.get_by_role("button", name="Show only label 7").click()
+    wait_for_scene(page, "scene.volumes[1].labels.isolated[0] === 7")
+    assert not np.array_equal(pixels(page), both)
+    page.get_by_role("button", name="Undo").click()
+    wait_for_scene(page, "scene.volumes[1].labels.isolated.length === 0")
+    np.testing.assert_array_equal(pixels(page), both)
+    page.get_by_role("button", name="Hide label 7").click()
+    wait_for_scene(page, "!scene.volumes[1].labels.colors[0].is_visible")
+    expect(page.get_by_role("list", name="Legend")).to_have_count(0)
+    page.get_by_role("button", name="All", exact=True).click()
+    wait_for_scene(page, "scene.volumes[1].labels.colors[0].is_visible")
+
+
+def test_a_label_is_found_by_its_number_and_recoloured(labels_page: Page) -> None:
+    page = labels_page
+    page.locator(".layer", has_text="ball.npy").locator("button").first.click()
+    page.get_by_label("Find a label").fill("1099")
+    expect(page.locator(".label-row")).to_have_count(1)
+    page.get_by_label("Colour of label 1099").fill("#ff8000")
+    page.get_by_label("Find a label").focus()
+    wait_for_scene(page, "scene.volumes[1].labels.colors[0]?.color?.[1] > 0.5")
+
+
+def test_the_table_is_downloaded_as_csv(labels_page: Page, marks: Path, tmp_path: Path) -> None:
+    page = labels_page
+    page.locator(".layer", has_text="ball.npy").locator("button").first.click()
+    with page.expect_download() as started:
+        page.get_by_role("button", name="Download the table as CSV").click()
+    started.value.save_as(tmp_path / "table.csv")
+    with (tmp_path / "table.csv").open() as file:
+        rows = {int(row["label"]): int(row["voxels"]) for row in csv.DictReader(file)}
+    names, counts = np.unique(np.load(marks), return_counts=True)
+    assert rows == dict(zip(names.tolist()[1:], counts.tolist()[1:], strict=True))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_list_is_in_sight_at_every_size(
+    browser: Browser, viewer: Viewer, marks: Path, size: tuple[int, int]
+) -> None:
+    context = browser.new_context(viewport={"width": size[0], "height": size[1]})
+    page = context.new_page()
+    opened(page, viewer.url)
+    show(page, marks)
+    if size[0] < 760:
+        page.get_by_role("button", name="Panel", exact=False).first.click()
+    page.locator(".layer", has_text="ball.npy").locator("button").first.click()
+    for control in ("Hide label 7", "Show only label 7"):
+        found = page.get_by_role("button", name=control).bounding_box()
+        assert found is not None
+        assert found["x"] >= 0 and found["x"] + found["width"] <= size[0] and found["y"] + found["height"] <= size[1]
+    context.close()
