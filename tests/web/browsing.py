@@ -182,5 +182,15 @@ def peak_signal(left: Voxels, right: Voxels) -> float:
     return float("inf") if error == 0 else 10 * float(np.log10(255**2 / error))
 
 
+def show_slices(page: Page, is_shown: bool = True) -> None:
+    """Whatever they were before: a page that is closed at once may take its last change with it."""
+    button = page.get_by_role("button", name="Slices", exact=True)
+    wanted = "true" if is_shown else "false"
+    if button.get_attribute("aria-pressed") != wanted:
+        button.click()
+    expect(button).to_have_attribute("aria-pressed", wanted)
+    expect(page.get_by_role("slider", name="Slice across")).to_have_count(3 if is_shown else 0)
+
+
 def see(page: Page, text: str) -> None:
     expect(page.get_by_text(text).first).to_be_visible(timeout=TIMEOUT_MS)

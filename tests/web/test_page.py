@@ -20,6 +20,7 @@ from tests.web.browsing import (
     pixels,
     scene,
     see,
+    show_slices,
     wait_for_rest,
     wait_for_scene,
 )
@@ -135,6 +136,7 @@ def test_a_shading_that_does_not_compile_says_where_and_one_that_does_is_used(pa
 
 
 def test_slices_share_a_cross_hair(page: Page) -> None:
+    show_slices(page, False)
     page.keyboard.press("s")
     slices = page.get_by_role("slider", name="Slice across")
     expect(slices).to_have_count(3)
@@ -153,10 +155,7 @@ def test_slices_share_a_cross_hair(page: Page) -> None:
 
 
 def test_a_slice_is_enlarged_zoomed_and_panned(page: Page) -> None:
-    # What the page sent last, at the next frame, comes back to it: slices that are about to go would be toggled again.
-    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    scene(page)
-    page.keyboard.press("s")
+    show_slices(page)
     across_z = page.get_by_role("slider", name="Slice across z")
     small = across_z.bounding_box()
     page.get_by_role("button", name="Enlarge the slice across z").click()
@@ -184,8 +183,7 @@ def test_a_slice_is_enlarged_zoomed_and_panned(page: Page) -> None:
     assert across_z.bounding_box() == large
     page.get_by_role("button", name="Show all slices").click()
     expect(page.get_by_role("slider", name="Slice across")).to_have_count(3)
-    page.locator("canvas.view-canvas").first.focus()
-    page.keyboard.press("s")
+    show_slices(page, False)
 
 
 def test_a_face_of_the_box_is_dragged(page: Page) -> None:

@@ -7,27 +7,21 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page
 
 from pellucid.formats.protocol import Voxels
 from pellucid.volume.sample_volume import sample
 from tests.waiting import wait_until
-from tests.web.browsing import scene, wait_for_scene
+from tests.web.browsing import scene, show_slices, wait_for_scene
 from tests.web.conftest import EDGE
 
 
 @pytest.fixture
 def slices(page: Page) -> Iterator[Page]:
     """A page that shows slices through the middle, as they are at first."""
-    page.keyboard.press("s")
-    expect(page.get_by_role("slider", name="Slice across")).to_have_count(3)
+    show_slices(page)
     wait_until(lambda: image(page, "z") is not None)
     yield page
-    page.evaluate(RESET)
-
-
-RESET = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-"""What the page sends at the next frame has been sent then."""
 
 
 def across(page: Page, axis: str) -> Locator:
@@ -63,8 +57,6 @@ def test_a_slice_has_a_grey_window_and_colours_on_request(slices: Page) -> None:
     wait_until(lambda: (shown := image(page, "z")) is not None and bool((shown != shown[..., :1]).any()))
     controls.get_by_role("button", name="Grey").click()
     wait_until(lambda: np.array_equal(np.asarray(image(page, "z")), first))
-    page.locator("canvas.view-canvas").first.focus()
-    page.keyboard.press("s")
 
 
 def test_dragging_with_control_changes_the_window_of_one_slice(slices: Page) -> None:
@@ -87,5 +79,3 @@ def test_dragging_with_control_changes_the_window_of_one_slice(slices: Page) -> 
     assert low + high == pytest.approx(facts["low"] + facts["high"], rel=1e-3)
     assert [one["window"] for one in shown["scene"]["volumes"][0]["slice_options"]][::2] == [None, None]
     assert across(page, "z").get_attribute("aria-valuenow") == voxel
-    page.locator("canvas.view-canvas").first.focus()
-    page.keyboard.press("s")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.web.browsing import CANVAS, TIMEOUT_MS, Viewer, number, opened, wait_for_rest
+from tests.web.browsing import CANVAS, TIMEOUT_MS, Viewer, number, opened, show_slices, wait_for_rest
 
 WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 
@@ -54,8 +54,7 @@ def turned(page: Page, pages: tuple[Page, Page]) -> None:
 def test_slices_on_a_phone_leave_room_for_the_scene_and_video_for_all(pair: tuple[Page, Page]) -> None:
     wide, phone = pair
     shown = number(phone)
-    phone.get_by_role("button", name="Slices").click()
-    expect(phone.get_by_role("slider", name="Slice across")).to_have_count(3)
+    show_slices(phone)
     wait_for_rest(phone, after=shown)
     place = phone.locator(CANVAS).bounding_box()
     assert place is not None and place["width"] == PHONE["width"] and place["height"] > PHONE["height"] / 2
@@ -70,11 +69,12 @@ def test_slices_on_a_phone_leave_room_for_the_scene_and_video_for_all(pair: tupl
     take_controls(wide)
     turned(wide, pair)
     assert [page.evaluate("window.videoFrames > 0") for page in pair] == [True, True]
-    wide.get_by_role("button", name="Slices").click()
+    show_slices(wide, False)
 
 
 def test_who_watches_sees_all_of_a_frame_of_another_shape(pair: tuple[Page, Page]) -> None:
     wide, phone = pair
+    show_slices(phone, False)
     frame = PHONE["width"] / PHONE["height"]
     has_its_shape = f"""(shape) => {{ const {{ width, height }} = document.querySelector('{CANVAS}');
         return Math.abs(width / height / shape - 1) < 0.02; }}"""
