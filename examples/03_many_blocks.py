@@ -16,7 +16,7 @@ from pellucid import Block
 from pellucid.box import Shape
 from pellucid.engines.engine import EngineOptions, make_engine
 from pellucid.engines.run import run
-from pellucid.engines.task import Work
+from pellucid.engines.task import TaskContext, Work
 from pellucid.jobs.resources import Resources
 
 BLOCK, HALO = (32, 32, 32), (1, 1, 1)
@@ -37,7 +37,7 @@ class CountPeaks:
         return Resources(memory_bytes=4 * block.outer.size)
 
     @contextmanager
-    def open(self) -> Iterator[Work]:
+    def open(self, context: TaskContext) -> Iterator[Work]:
         with pellucid.open(self.source) as volume:
 
             def count(block: Block) -> int:

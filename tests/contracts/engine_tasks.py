@@ -5,13 +5,14 @@ Here: one task that works, and tasks that fail in each of the ways that happen.
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pellucid.box import Shape
-from pellucid.engines.task import Work
+from pellucid.engines.task import TaskContext, Work
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout
@@ -45,7 +46,7 @@ class Invert:
         return Resources(self.memory_bytes, gpus=self.gpus)
 
     @contextmanager
-    def open(self) -> Iterator[Work]:
+    def open(self, context: TaskContext) -> Iterator[Work]:
         writer = open_writer(Location.parse(self.target), self.layout, resume=True)
         with open_volume(self.source) as volume:
 
@@ -70,6 +71,38 @@ class Invert:
         Path(self.log, f"{block.index}-{earlier}").touch()
         if block.index == 1 and self.trouble:
             _make_trouble(self.trouble, earlier)
+
+
+@dataclass(frozen=True)
+class UseDevice:
+    """Answers with the device, threads and memory of the worker; fails where two blocks have one device at once."""
+
+    folder: str
+    gpus: int = 1
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def output_chunk(self) -> Shape:
+        return (1, 1, 1)
+
+    def needs(self, block: Block) -> Resources:
+        return Resources(1000, gpus=self.gpus)
+
+    @contextmanager
+    def open(self, context: TaskContext) -> Iterator[Work]:
+        lock = Path(self.folder, context.device.replace(":", "-"))
+
+        def use(block: Block) -> tuple[str, int, int]:
+            if self.gpus:
+                lock.touch(exist_ok=False)
+                time.sleep(0.01)
+                lock.unlink()
+            return context.device, context.threads, context.memory_bytes
+
+        yield use
 
 
 def _make_trouble(kind: str, earlier: int) -> None:

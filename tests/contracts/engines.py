@@ -20,7 +20,7 @@ from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import open_writer
 from pellucid.volume.blocks import Block, split
-from tests.contracts.engine_tasks import Invert
+from tests.contracts.engine_tasks import Invert, UseDevice
 
 SHAPE = (8, 3, 4)
 
@@ -129,6 +129,18 @@ class EngineContract:
     def test_a_gpu_that_no_worker_has_is_refused(self, task: Invert) -> None:
         with pytest.raises(InvalidInput, match=r"needs 1 GPU\(s\)"):
             list(run(Invert(**{**vars(task), "gpus": 1}), blocks(), self.engine()))
+
+    def test_a_block_that_needs_a_gpu_has_one_to_itself(self, tmp_path: Path) -> None:
+        engine = self.engine(workers=4, devices=("cuda:0", "cuda:1"))
+        results = [done.result for done in run(UseDevice(str(tmp_path)), split((9, 1, 1), (1, 1, 1)), engine)]
+        assert len(results) == 9
+        assert {device for device, _, _ in results} <= {"cuda:0", "cuda:1"}
+        assert all(threads >= 1 and 1000 <= memory <= 10_000 for _, threads, memory in results)
+
+    def test_other_blocks_are_told_that_they_compute_on_the_cpu(self, tmp_path: Path) -> None:
+        engine = self.engine(devices=("cuda:0",))
+        results = list(run(UseDevice(str(tmp_path), gpus=0), split((3, 1, 1), (1, 1, 1)), engine))
+        assert {done.result[0] for done in results} == {"cpu"}
 
     def test_blocks_that_share_a_chunk_are_refused(self, task: Invert) -> None:
         with pytest.raises(ChunkConflict, match="multiple of the output's chunk"):

@@ -12,7 +12,7 @@ from math import prod
 from pellucid.box import Shape
 from pellucid.conversion.values import ValueMap
 from pellucid.engines.output_task import OutputTask
-from pellucid.engines.task import Work
+from pellucid.engines.task import TaskContext, Work
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout
 from pellucid.formats.registry import open_writer
@@ -53,7 +53,7 @@ class CopyTask(OutputTask):
         return prod(shape) * copies + 2 * prod(self.source_chunk) * self.source_itemsize
 
     @contextmanager
-    def open(self) -> Iterator[Work]:
+    def open(self, context: TaskContext) -> Iterator[Work]:
         target = Location.parse(self.target)
         with open_volume(self.source) as volume, closing(open_writer(target, self.layout, resume=True)) as writer:
 

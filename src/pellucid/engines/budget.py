@@ -1,6 +1,6 @@
 """How large a block may be, and how many fit into memory at once.
 
-Here: choose_block, max_workers, and the refusals before anything runs.
+Here: choose_block, max_workers, worker_contexts, and the refusals before anything runs.
 Not here: what a voxel of a block costs (each task says that itself).
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from pellucid.box import Shape, triple
-from pellucid.engines.task import Task
+from pellucid.engines.task import Task, TaskContext
 from pellucid.errors import ChunkConflict, InvalidInput, NotEnoughMemory
 from pellucid.jobs.resources import Resources
 from pellucid.volume.blocks import Block
@@ -55,7 +55,17 @@ def max_workers(task: Task, blocks: Sequence[Block], options: "EngineOptions") -
         return 1
     needs = largest_need(task, blocks)
     by_memory = options.memory_bytes // max(1, needs.memory_bytes)
-    return max(1, min(options.workers // max(1, needs.cores), by_memory, len(blocks)))
+    by_devices = len(options.devices) if needs.gpus else len(blocks)
+    return max(1, min(options.workers // max(1, needs.cores), by_memory, by_devices, len(blocks)))
+
+
+def worker_contexts(task: Task, blocks: Sequence[Block], options: "EngineOptions") -> list[TaskContext]:
+    """What each worker that may run at once offers: an equal share, and a device of its own if blocks need one."""
+    count = max_workers(task, blocks, options)
+    needs_device = bool(blocks) and largest_need(task, blocks).gpus > 0
+    devices = options.devices[:count] if needs_device else ("cpu",) * count
+    threads, memory_bytes = max(1, options.workers // count), options.memory_bytes // count
+    return [TaskContext(device, threads, memory_bytes) for device in devices]
 
 
 def largest_need(task: Task, blocks: Sequence[Block]) -> Resources:

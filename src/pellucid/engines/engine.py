@@ -29,11 +29,13 @@ ALIASES = {"local": "threads"}
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """workers: blocks at a time; memory_bytes: what all of them may take together; attempts: tries per block."""
+    """workers: blocks at a time; memory_bytes: what all of them may take together; attempts: tries per block; devices:
+    the GPUs for blocks that need one, which they have to themselves."""
 
     workers: int
     memory_bytes: int
     attempts: int = 3
+    devices: tuple[str, ...] = ()
 
     @classmethod
     def from_settings(cls, workers: int | None = None, memory_bytes: int | None = None) -> "EngineOptions":
@@ -62,7 +64,7 @@ class LocalEngine:
         self.options = options
 
     def capacity(self) -> Resources:
-        return Resources(self.options.memory_bytes)
+        return Resources(self.options.memory_bytes, self.options.workers, min(1, len(self.options.devices)))
 
 
 def make_engine(name: str = "local", options: EngineOptions | None = None) -> Engine:

@@ -13,7 +13,7 @@ import numpy as np
 
 from pellucid.box import Box, Shape, triple
 from pellucid.engines.output_task import OutputTask
-from pellucid.engines.task import Work
+from pellucid.engines.task import TaskContext, Work
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Voxels, Writer
 from pellucid.formats.registry import open_writer
@@ -61,7 +61,7 @@ class ReduceTask(OutputTask):
         return self.layout.levels[self.level].chunk
 
     @contextmanager
-    def open(self) -> Iterator[Work]:
+    def open(self, context: TaskContext) -> Iterator[Work]:
         with closing(open_writer(Location.parse(self.target), self.layout, resume=True)) as writer:
 
             def reduce(block: Block) -> None:

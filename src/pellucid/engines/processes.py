@@ -11,9 +11,9 @@ from contextlib import closing
 from functools import partial
 from typing import Any
 
-from pellucid.engines.budget import max_workers
+from pellucid.engines.budget import worker_contexts
 from pellucid.engines.engine import LocalEngine, is_retryable
-from pellucid.engines.task import BlockResult, Task
+from pellucid.engines.task import BlockResult, Task, TaskContext
 from pellucid.engines.worker import Failure, serve
 from pellucid.errors import InvalidInput
 from pellucid.formats.process_pool import PoolJob, ProcessPool
@@ -28,11 +28,13 @@ class ProcessesEngine(LocalEngine):
 
     def run(self, task: Task, blocks: Sequence[Block], cancel: threading.Event) -> Iterator[BlockResult]:
         _refuse_main(task)
+        free = worker_contexts(task, blocks, self.options)
+        count = len(free)
         job = PoolJob(
-            "working on a block", partial(BlockProcess, task), len(blocks), lambda piece, _: blocks[piece],
+            "working on a block", partial(BlockProcess, task, free), len(blocks), lambda piece, _: blocks[piece],
             attempts=self.options.attempts,
         )  # fmt: skip
-        pool = ProcessPool(job, max_workers(task, blocks, self.options))
+        pool = ProcessPool(job, count)
         with closing(pool.run(cancel.is_set)) as answers:
             for answer in answers:
                 if not isinstance(answer.content, Failure):
@@ -42,13 +44,14 @@ class ProcessesEngine(LocalEngine):
 
 
 class BlockProcess:
-    """A PoolProcess that runs a task on blocks."""
+    """A PoolProcess that runs a task on blocks. free: contexts that no other process has; it takes one for its life."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, free: list[TaskContext]) -> None:
+        self._free, self._context = free, free.pop()
         # Spawned, not forked: a fork of a process with running threads may inherit a lock that no one will release.
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=serve, args=(theirs, task), daemon=True)
+        self._process = context.Process(target=serve, args=(theirs, task, self._context), daemon=True)
         with safe_path():
             self._process.start()
         theirs.close()
@@ -67,6 +70,7 @@ class BlockProcess:
         self._process.kill()
         self._process.join()
         self._pipe.close()
+        self._free.append(self._context)
         return self._process.exitcode or 0
 
 

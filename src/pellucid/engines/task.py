@@ -1,6 +1,6 @@
 """The Task protocol: what an engine runs on many Blocks.
 
-Here: Task, what it needs, and what comes back.
+Here: Task, what it needs, what a worker offers it (TaskContext), and what comes back.
 Not here: how and where it runs (engine and its implementations), particular tasks (conversion, tomo, ...).
 """
 
@@ -25,6 +25,16 @@ class BlockResult:
     result: Any = None
 
 
+@dataclass(frozen=True)
+class TaskContext:
+    """What an engine's worker offers to a task. device: the one that its blocks compute on, such as "cpu" or "cuda:1".
+    threads: that all its blocks have together. memory_bytes: likewise."""
+
+    device: str
+    threads: int
+    memory_bytes: int
+
+
 @runtime_checkable
 class Task(Protocol):
     """One thing to do on every block. Implementations are frozen, picklable dataclasses.
@@ -42,8 +52,8 @@ class Task(Protocol):
     def needs(self, block: Block) -> Resources:
         """What this block takes; asked before anything runs."""
 
-    def open(self) -> AbstractContextManager[Work]:
-        """Open inputs and outputs, once per worker process; the work may be called from several threads."""
+    def open(self, context: TaskContext) -> AbstractContextManager[Work]:
+        """Open inputs and outputs, once per worker; the work may be called from several threads."""
 
 
 def parameters(task: Task) -> dict[str, Any]:

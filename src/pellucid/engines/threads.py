@@ -4,14 +4,16 @@ Here: ThreadsEngine.
 Not here: work that is pure Python, or that may crash (processes).
 """
 
+import queue
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, contextmanager
 
-from pellucid.engines.budget import max_workers
+from pellucid.engines.budget import worker_contexts
 from pellucid.engines.engine import LocalEngine, run_with_retries
 from pellucid.engines.stopping import stopping_when
-from pellucid.engines.task import BlockResult, Task, Work
+from pellucid.engines.task import BlockResult, Task, TaskContext, Work
 from pellucid.volume.blocks import Block
 
 
@@ -24,17 +26,39 @@ class ThreadsEngine(LocalEngine):
         def is_stopped() -> bool:
             return stop.is_set() or cancel.is_set()
 
-        def one(work: Work, block: Block) -> BlockResult | None:
+        def one(free: "queue.SimpleQueue[Work]", block: Block) -> BlockResult | None:
             if is_stopped():
                 return None
-            with stopping_when(is_stopped):
-                return run_with_retries(work, block, self.options.attempts)
-
-        with task.open() as work, ThreadPoolExecutor(max_workers(task, blocks, self.options)) as pool:
+            work = free.get()
             try:
-                yield from _results([pool.submit(one, work, block) for block in blocks], stop)
+                with stopping_when(is_stopped):
+                    return run_with_retries(work, block, self.options.attempts)
+            finally:
+                free.put(work)
+
+        contexts = worker_contexts(task, blocks, self.options)
+        with _opened(task, contexts) as free, ThreadPoolExecutor(len(contexts)) as pool:
+            try:
+                yield from _results([pool.submit(one, free, block) for block in blocks], stop)
             finally:  # A closed iterator: blocks not yet begun are not begun.
                 stop.set()
+
+
+@contextmanager
+def _opened(task: Task, contexts: Sequence[TaskContext]) -> "Iterator[queue.SimpleQueue[Work]]":
+    """One work for each thread: the same for all on the CPU, one of its own for every GPU."""
+    free: queue.SimpleQueue[Work] = queue.SimpleQueue()
+    with ExitStack() as stack:
+        if contexts[0].device == "cpu":
+            first = contexts[0]
+            shared = TaskContext(first.device, first.threads * len(contexts), first.memory_bytes * len(contexts))
+            work = stack.enter_context(task.open(shared))
+            works = [work] * len(contexts)
+        else:
+            works = [stack.enter_context(task.open(context)) for context in contexts]
+        for work in works:
+            free.put(work)
+        yield free
 
 
 def _results(futures: "list[Future[BlockResult | None]]", stop: threading.Event) -> Iterator[BlockResult]:

@@ -9,7 +9,7 @@ import traceback
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
-from pellucid.engines.task import BlockResult, Task
+from pellucid.engines.task import BlockResult, Task, TaskContext
 from pellucid.errors import PellucidError
 
 
@@ -29,12 +29,12 @@ class WorkFailed(PellucidError):
         )
 
 
-def serve(pipe: "Connection[BlockResult | Failure, object]", task: Task) -> None:
+def serve(pipe: "Connection[BlockResult | Failure, object]", task: Task, context: TaskContext) -> None:
     """Work until the pipe closes, which it also does when the driver dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the driver's to handle.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:
-        with task.open() as work:
+        with task.open(context) as work:
             while True:
                 block = pipe.recv()
                 pipe.send(_answer(work, block))

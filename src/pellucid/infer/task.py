@@ -11,7 +11,7 @@ from math import prod
 
 from pellucid.box import Box, Shape, triple
 from pellucid.engines.output_task import OutputTask
-from pellucid.engines.task import Work
+from pellucid.engines.task import TaskContext, Work
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout
@@ -128,7 +128,7 @@ class NetworkTask(OutputTask):
         return total
 
     @contextmanager
-    def open(self) -> Iterator[Work]:
+    def open(self, context: TaskContext) -> Iterator[Work]:
         predictors = [plan.open(self.device) for plan in self.plans]
         with ExitStack() as stack:
             volumes = [stack.enter_context(open_volume(source)) for source in self.sources]

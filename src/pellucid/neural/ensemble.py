@@ -19,7 +19,7 @@ from pellucid import progress
 from pellucid.box import Shape
 from pellucid.engines.budget import check_fits
 from pellucid.engines.engine import EngineOptions, make_engine
-from pellucid.engines.task import Work
+from pellucid.engines.task import TaskContext, Work
 from pellucid.errors import Cancelled
 from pellucid.formats.neural_field.neural_volume import NeuralVolume
 from pellucid.formats.neural_field.stored_volume import coded_step, step_prefix, to_sections
@@ -62,7 +62,7 @@ class BrickTask:
         return Resources(memory_bytes=min(WORKER_BYTES + voxels, current().memory_bytes))
 
     @contextmanager
-    def open(self) -> Iterator[Work]:
+    def open(self, context: TaskContext) -> Iterator[Work]:
         if self.threads:
             torch.set_num_threads(self.threads)
         with _quiet_worker(), open_volume(self.source) as volume:

@@ -17,7 +17,7 @@ import numpy as np
 
 from pellucid.box import Shape
 from pellucid.device import Array, Device, choose, launch, primitives
-from pellucid.engines.task import Work
+from pellucid.engines.task import TaskContext, Work
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level
@@ -161,7 +161,7 @@ class PreparationTask(PlaneTask):
         return max(steps) + 24 * shape[0] * shape[1] * self.request.binning
 
     @contextmanager
-    def open(self) -> Iterator[Work]:
+    def open(self, context: TaskContext) -> Iterator[Work]:
         scan = open_scan(self.source, self.options)
         writer = open_writer(Location.parse(self.target), self.layout, resume=True)
         with closing(scan), closing(writer):

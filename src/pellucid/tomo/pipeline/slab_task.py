@@ -17,7 +17,7 @@ import numpy as np
 from pellucid.box import Box, Shape
 from pellucid.conversion.values import ValueMap
 from pellucid.device import Array, choose, primitives
-from pellucid.engines.task import Work
+from pellucid.engines.task import TaskContext, Work
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Voxels
 from pellucid.formats.registry import open_writer
@@ -72,7 +72,7 @@ class SlabTask(PlaneTask):
         return slab_bytes(size, self.recipe)
 
     @contextmanager
-    def open(self) -> Iterator[Work]:
+    def open(self, context: TaskContext) -> Iterator[Work]:
         whole = open_scan(self.source, self.options)
         scan = whole if self.preparation is None else prepared_scan(whole, self.preparation, self.prepared)
         writer = open_writer(Location.parse(self.target), self.layout, resume=True)
