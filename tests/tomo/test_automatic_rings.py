@@ -79,11 +79,11 @@ def test_vo_all_wears_the_wall_off() -> None:
     assert wall_of(after, 157.3) < 0.7 * wall_of(before, 157.3)
 
 
-@pytest.mark.parametrize(("kind", "most"), [("single", 0.25), ("wide", 0.4)])
+@pytest.mark.parametrize(("kind", "most"), [("single", 0.2), ("wide", 0.2)])
 def test_rings_go(kind: str, most: float, device: Device) -> None:
-    """Of several scans most; and hardly anything else changes."""
+    """Of many scans more than four fifths; and hardly anything else changes."""
     random, left = np.random.default_rng(4), []
-    for seed in range(6):
+    for seed in range(12):
         axis = random.uniform(150, 168)
         before = foam(axis, seed)
         wrong, offsets = with_rings(before, kind, seed)
