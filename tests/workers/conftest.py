@@ -12,10 +12,11 @@ from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared_memory import SharedArray
 from pellucid.rendering.scene import Scene
 from pellucid.volume.sample_volume import sample
+from pellucid.workers.array_store import OwnedArray
 from pellucid.workers.process import Deadlines, ExitReason
 from pellucid.workers.protocol.replies import ProgressReported, Stage
 from pellucid.workers.protocol.requests import Describe, ViewSpec
-from pellucid.workers.supervisor import OwnedArray, SupervisedWorker, WorkerFrame
+from pellucid.workers.supervisor import SupervisedWorker, WorkerFrame
 
 TIMEOUT_S = 120
 EDGE = 24

@@ -28,6 +28,7 @@ from pellucid.instance.frames.timing import FrameTiming
 from pellucid.instance.lifecycle.idle import IDLE_TIMEOUT_S, IdleTimer
 from pellucid.instance.lifecycle.recent_files import RecentFileStore
 from pellucid.instance.lifecycle.scratch_folders import socket_folder
+from pellucid.instance.pool_events import PoolEvents
 from pellucid.instance.protocol import server_messages
 from pellucid.instance.protocol.shared_types import Capability, ClientLimits
 from pellucid.instance.reconstruction.drafts import DraftStore
@@ -48,6 +49,7 @@ from pellucid.instance.worker_events import WorkerEvents
 from pellucid.instance.worker_relay import PrestartedWorker
 from pellucid.rendering.scene import Scene
 from pellucid.transport.connections import ConnectionRegistry
+from pellucid.workers.pool import WorkerPool
 from pellucid.workers.process import Deadlines
 
 WITHDRAWN = 4003
@@ -81,7 +83,8 @@ class Session:
     def __init__(self, setup: SessionOptions) -> None:
         self.access, self.roots = Access(root=setup.root), Roots(list(setup.roots))
         ahead = setup.ahead or PrestartedWorker.of(setup.device, setup.deadlines)
-        self.relay, self.worker = ahead.relay, ahead.worker
+        self.relay, self.worker, self.pool_events = ahead.relay, ahead.worker, PoolEvents(self)
+        self.pool = WorkerPool(self.worker, self.pool_events)
         self.history, self.controls, self.members = History(Scene()), Controls(), dict[str, ConnectedClient]()
         self.shadings, self.catalogue, self.arrays = Shadings(), Catalogue(), ArrayUploads(setup.max_bytes, setup.clock)
         self.idle, self.timing = IdleTimer(setup.idle_timeout_s, clock=setup.clock), FrameTiming()
@@ -125,7 +128,7 @@ class Session:
 
     def close(self) -> None:
         self.relay.disconnect()
-        self.worker.close()
+        self.pool.close()
         self.delivery.close()
         self.tasks.close()
         shutil.rmtree(self.socket_folder, ignore_errors=True)
@@ -241,6 +244,10 @@ class Session:
     def painted_changed(self, source: str, boxes: Iterable[Box]) -> None:
         """Voxels of a painted volume are new."""
         self.worker.changed(source, boxes)
+        self.show_changed(source)
+
+    def show_changed(self, source: str) -> None:
+        """Voxels of an array are new, and its Workers know."""
         self.label_tables.forget(source)
         self.picturing.request_frame(is_moving=True)
         self.slicing.refresh_all(source)

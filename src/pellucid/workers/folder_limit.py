@@ -24,24 +24,26 @@ class Receiver(Protocol):
 
 
 class FolderLimit:
-    """Methods may be called from any thread. Without a call of change, there is no limit."""
+    """For the latest process of every role. Methods may be called from any thread. Without a call of change, there is
+    no limit."""
 
     def __init__(self) -> None:
         self._folders: tuple[str, ...] | None = None
-        self._receiver: Receiver | None = None
+        self._receivers: dict[str, Receiver] = {}
         self._lock = threading.Lock()
 
-    def apply_to(self, receiver: Receiver) -> None:
+    def apply_to(self, receiver: Receiver, role: str = "render") -> None:
         """To a process that has just been started; it must be the first that it receives."""
         with self._lock:
-            self._receiver = receiver
-            self._send()
+            self._receivers[role] = receiver
+            self._send(receiver)
 
     def change(self, folders: Iterable[str]) -> None:
         with self._lock:
             self._folders = tuple(folders)
-            self._send()
+            for receiver in self._receivers.values():
+                self._send(receiver)
 
-    def _send(self) -> None:
-        if self._receiver is not None and self._folders is not None:
-            self._receiver.send(AllowFolders(self._folders))
+    def _send(self, receiver: Receiver) -> None:
+        if self._folders is not None:
+            receiver.send(AllowFolders(self._folders))

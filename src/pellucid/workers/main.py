@@ -1,69 +1,50 @@
-"""A Worker, as a process: ``python -m pellucid.workers.main DESCRIPTOR DEVICE``.
+"""A Worker that renders, as a process: ``python -m pellucid.workers.main DESCRIPTOR DEVICE``.
 
-Here: HANDLERS, the registry of requests with the thread that handles each; signs of life.
-Not here: drawing (drawing), reading (reading), the other end (process).
-
-The first thread only listens. It ends the process when the line does, whatever the others are caught in: a kernel that
-never ends cannot be ended otherwise.
+Here: WorkerMain, the service of the role "render"; HANDLERS, its requests with the thread that handles each.
+Not here: receiving and replying (service), drawing (render), reading (queries), other roles (role_main).
 """
 
-import logging
-import os
-import select
-import socket
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from pellucid import progress
 from pellucid.box import triple
 from pellucid.device import choose_all, runtime
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.deadline import within_limit
 from pellucid.formats.local_files import allow_only
-from pellucid.formats.protocol import Voxels
-from pellucid.formats.shared_memory import SharedArray
-from pellucid.formats.system_errors import CLOSED, FULL, system_error
-from pellucid.printable import PrintableFormatter
 from pellucid.tomo.scan_files.dataset_guess import suggest
 from pellucid.volume.open_files import OpenFiles
 from pellucid.workers.channel import MessageChannel
 from pellucid.workers.folder_limit import AllowFolders
-from pellucid.workers.protocol import messages, replies, requests
+from pellucid.workers.protocol import replies, requests
 from pellucid.workers.queries import describe, read, slices
 from pellucid.workers.queries.measurements import measure_labels, measure_region
-from pellucid.workers.queries.sources import MappedArray, Sources, shape_of
+from pellucid.workers.queries.sources import Sources, handed_array
 from pellucid.workers.render.render_thread import RenderThread
 from pellucid.workers.render.renderers import RendererGroup
+from pellucid.workers.service import RequestHandler, WorkerService, serve
 
 if TYPE_CHECKING:
     from pellucid.workers.queries.previews import PreviewRenderer
 
-HEARTBEAT_S = 0.5
 POOLS: dict[str, int] = {"quick": 2, "slow": 2, "preview": 1, "measure": 2}
 """Threads that read, by what they are for."""
-log = logging.getLogger(__name__)
 
 
-class WorkerMain:
-    """Receives requests, and replies from the thread that has handled each."""
+class WorkerMain(WorkerService):
+    """The service of the role "render": it draws, and reads what is drawn."""
+
+    threads = POOLS
 
     def __init__(self, line: MessageChannel, device: str | None) -> None:
-        self._line = line
+        super().__init__(line)
         files = OpenFiles()
         self.sources = Sources(files)
         self.drawing = RenderThread(RendererGroup(choose_all(device), files), self)
-        self._pools = {
-            name: ThreadPoolExecutor(threads, thread_name_prefix=f"pellucid-{name}") for name, threads in POOLS.items()
-        }
-        self._cancels: dict[int, threading.Event] = {}
         self._exporting = -1
 
     @cached_property
@@ -73,99 +54,38 @@ class WorkerMain:
 
         return PreviewRenderer(self.drawing.renderers.devices[0])
 
-    def run(self) -> None:
-        """Until the line ends."""
-        self.send_reply(replies.Ready(self.drawing.renderers.names))
+    @property
+    def device_name(self) -> str:
+        return self.drawing.renderers.names
+
+    def start(self) -> None:
+        runtime.on_compiling(self.compiling)
         threading.Thread(target=self.drawing.run, name="pellucid-drawing", daemon=True).start()
-        threading.Thread(target=self._heartbeat_loop, name="pellucid-heartbeat", daemon=True).start()
-        while True:
-            message, descriptor = self._line.receive()
-            self._dispatch(message, descriptor)
 
-    def send_reply(self, answer: Any, descriptor: int | None = None) -> None:
-        try:
-            self._line.send(messages.to_message(answer), descriptor)
-        except ConnectionError:  # The supervisor is gone: the thread that listens is about to notice too.
-            os._exit(0)
+    @property
+    def stage(self) -> tuple[replies.Stage, float]:
+        return self.drawing.stage
 
-    def failed(self, error: Exception, *, number: int = -1, request: int = -1) -> None:
-        reply = _as_pellucid_error(error)
-        line = getattr(error, "line", 0)
-        self.send_reply(replies.Failed(number, request, type(reply).__name__, reply.what, reply.remedy, line))
-
-    def report(self, update: progress.Update) -> None:
-        """Progress of anything that this process does."""
-        self.drawing.touch()
-        reply = replies.ProgressReported(
-            self._exporting, update.task, update.name, update.done, update.total, update.unit, update.seconds_left,
-            update.is_finished, update.is_stopped,
-        )  # fmt: skip
-        self.send_reply(reply)
-
-    def note(self, _text: str) -> None:
+    def touch(self) -> None:
         self.drawing.touch()
 
     def compiling(self) -> None:
         self.drawing.touch("compiling")
 
-    def _heartbeat_loop(self) -> None:
-        pause = threading.Event()
-        while not pause.wait(HEARTBEAT_S):
-            stage, silence_s = self.drawing.stage
-            self.send_reply(replies.Heartbeat(stage, silence_s))
+    @property
+    def exporting(self) -> int:
+        return self._exporting
 
-    def _dispatch(self, message: dict[str, Any], descriptor: int | None) -> None:
-        """Every request is handled, or answered with an error."""
-        try:
-            content = messages.from_message(message)
-            handler = HANDLERS.get(type(content))
-            if handler is None:
-                raise InvalidInput(f"A Worker does not handle {message['kind']!r}.", remedy="Send one of its requests.")
-        except InvalidInput as error:
-            if descriptor is not None:
-                os.close(descriptor)
-            number = message.get("content", {}).get("request")
-            self.failed(error, request=number if type(number) is int else -1)
-            return
-        cancel = threading.Event()
-        if handler.is_cancellable:
-            self._cancels[content.request] = cancel
-        received = ReceivedRequest(content, descriptor, cancel)
-        self._run_on(handler.thread, lambda: self._answering(content, lambda: handler.handle(self, received)))
-
-    def _run_on(self, thread: "ThreadName", work: Callable[[], None]) -> None:
-        match thread:
-            case "listener":
-                work()
-            case "render":
-                self.drawing.add(work)
-            case _:
-                self._pools[thread].submit(work)
-
-    def _answering(self, command: Any, work: Callable[[], object]) -> None:
-        try:
-            work()
-        except Exception as error:  # noqa: BLE001  # The edge of a thread: the error is sent, and the Worker continues.
-            self.failed(error, number=getattr(command, "number", -1), request=getattr(command, "request", -1))
-        finally:
-            if HANDLERS[type(command)].is_cancellable:
-                del self._cancels[command.request]
-
-    def cancel(self, request: int) -> None:
-        if request in self._cancels:
-            self._cancels[request].set()
+    def _run_on(self, thread: str, work: Callable[[], None]) -> None:
+        if thread == "render":
+            self.drawing.add(work)
+        else:
+            super()._run_on(thread, work)
 
     def use(self, command: requests.AddArray, descriptor: int | None) -> None:
-        if descriptor is None:
-            what = f"The array {command.source!r} came without its memory."
-            raise InvalidInput(what, remedy="Send the descriptor of a shared array with the request.")
-        with SharedArray(descriptor, command.shape, np.dtype(command.dtype)) as shared:
-            array = shared.array  # It keeps the memory.
-        if command.kind == "volume":
-            mapped = MappedArray(array, command.spacing, command.unit)
-            self.drawing.renderers.add(self.sources.use(command.source, mapped))
-        else:
-            self.sources.use_shape(shape_of(command, array))
+        volume = self.sources.add(command, handed_array(command, descriptor))
+        if volume is not None:
+            self.drawing.renderers.add(volume)
         self.send_reply(replies.Done(command.request))
         if command.kind == "volume" and command.is_next:
             # While it is described. A volume that does not fit is an error when it is drawn.
@@ -233,12 +153,6 @@ class WorkerMain:
     def make_preview(self, command: requests.MakePreview, cancel: threading.Event) -> None:
         self.send_array(*self._previews.image(command, cancel))
 
-    def send_array(self, answer: Any, array: Voxels) -> None:
-        """A reply with an array in shared memory."""
-        with SharedArray.create(array.shape, array.dtype) as shared:
-            np.copyto(shared.array, array)
-            self.send_reply(answer, shared.descriptor)
-
     def export(self, command: requests.Export, cancel: threading.Event) -> None:
         if self._exporting >= 0:
             raise InvalidInput("Another export is in progress.", remedy="Wait until it is finished, or cancel it.")
@@ -248,27 +162,6 @@ class WorkerMain:
         finally:
             self._exporting = -1
         self.send_reply(replies.Done(command.request))
-
-
-ThreadName = Literal["listener", "render", "quick", "slow", "preview", "measure"]
-
-
-@dataclass(frozen=True)
-class ReceivedRequest:
-    """A request with what came along. descriptor: of shared memory. cancel: set when no one waits any more."""
-
-    content: Any
-    descriptor: int | None
-    cancel: threading.Event
-
-
-@dataclass(frozen=True)
-class RequestHandler:
-    """How requests of one type are handled. thread: where; the listener's must not wait for anything."""
-
-    thread: ThreadName
-    handle: Callable[[WorkerMain, ReceivedRequest], object]
-    is_cancellable: bool = False
 
 
 HANDLERS: dict[type[Any], RequestHandler] = {
@@ -305,49 +198,12 @@ HANDLERS: dict[type[Any], RequestHandler] = {
     requests.DescribeScan: RequestHandler("preview", lambda worker, it: worker.describe_scan(it.content)),
     requests.MakePreview: RequestHandler("preview", lambda w, it: w.make_preview(it.content, it.cancel), True),
 }  # fmt: skip
-"""Every request of the protocol; a test compares."""
-
-
-def _as_pellucid_error(error: Exception) -> PellucidError:
-    """An error of ours as it is; others as something that a user can act on."""
-    if isinstance(error, PellucidError):
-        return error
-    if isinstance(error, MemoryError):
-        return InvalidInput("Not enough memory for this request.", remedy="Open a coarser level, or crop the volume.")
-    if isinstance(error, OSError) and error.errno in (*FULL, *CLOSED):
-        return system_error(error)
-    log.exception("something failed", exc_info=error)
-    what = f"Internal error: {type(error).__name__}: {error}."
-    return InvalidInput(what, remedy="Change the view or the settings; see the terminal for details.")
-
-
-def _end_with(descriptor: int) -> None:
-    """End when the other end of the line is gone, also while the device is still being prepared."""
-    watch = select.poll()
-    watch.register(descriptor, select.POLLRDHUP)
-    watch.poll()
-    os._exit(0)
+"""Requests of this role; a test compares all roles with the protocol."""
+WorkerMain.handlers = HANDLERS
 
 
 def main() -> None:
-    """Exit codes: 0 when the line ended, 2 when the device is not there."""
-    connection = socket.socket(fileno=int(sys.argv[1]))
-    threading.Thread(target=_end_with, args=(connection.fileno(),), name="pellucid-end", daemon=True).start()
-    line = MessageChannel(connection)
-    handler = logging.StreamHandler()
-    handler.setFormatter(PrintableFormatter("pellucid worker: %(message)s"))
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    try:
-        worker = WorkerMain(line, sys.argv[2] if len(sys.argv) > 2 else None)
-    except PellucidError as error:
-        line.send(messages.to_message(replies.Failed(-1, -1, type(error).__name__, error.what, error.remedy)))
-        os._exit(2)
-    runtime.on_compiling(worker.compiling)
-    with progress.use(progress.Callbacks(worker.report, worker.note)):
-        try:
-            worker.run()
-        except (EOFError, OSError):
-            os._exit(0)
+    serve(int(sys.argv[1]), lambda channel: WorkerMain(channel, sys.argv[2] if len(sys.argv) > 2 else None))
 
 
 if __name__ == "__main__":

@@ -34,8 +34,8 @@ OnAnswer = Callable[[Any, int | None], None]
 class Deadlines:
     """For how long, in seconds, a Worker may give no sign of life.
 
-    start: until it has its device. silence: no message at all. shading, drawing, loading, compiling: no progress in
-    that. Light is worked out for a whole volume at once, which takes a CPU its time; users' code gets less.
+    start: until it has its device. silence: no message at all. shading, drawing, loading, compiling, computing: no
+    progress in that. Light is worked out for a whole volume at once, which takes a CPU its time; users' code gets less.
     """
 
     start: float = 120.0
@@ -44,6 +44,7 @@ class Deadlines:
     drawing: float = 600.0
     loading: float = 600.0
     compiling: float = 600.0
+    computing: float = 600.0
 
     def of(self, stage: Stage) -> float:
         return float("inf") if stage == "idle" else float(getattr(self, stage))
@@ -59,15 +60,30 @@ class ExitReason:
     scenes: tuple[Scene, ...] = ()
 
 
+@dataclass(frozen=True)
+class WorkerCommand:
+    """How a Worker is started. service: of its role, as "module:Class"; empty for the role "render"."""
+
+    device: str | None
+    service: str = ""
+
+    def words(self, descriptor: int) -> list[str]:
+        """The command line. descriptor: the Worker's end of the channel."""
+        device = [self.device] if self.device else []
+        if not self.service:
+            return module_command("pellucid.workers.main", str(descriptor), *device)
+        return module_command("pellucid.workers.role_main", str(descriptor), self.service, *device)
+
+
 class WorkerProcess:
     """on_answer and on_end are called from a thread of this object; on_end once, at the very last."""
 
     def __init__(
-        self, device: str | None, on_answer: OnAnswer, on_end: Callable[[ExitReason], None], deadlines: Deadlines
+        self, start: WorkerCommand, on_answer: OnAnswer, on_end: Callable[[ExitReason], None], deadlines: Deadlines
     ) -> None:
         ours, theirs = socket.socketpair()
         descriptor = theirs.fileno()
-        command = module_command("pellucid.workers.main", str(descriptor), *([device] if device else []))
+        command = start.words(descriptor)
         # A session of its own: Ctrl-C in the terminal is for the supervisor, which then ends the Worker in order.
         self._process = subprocess.Popen(
             command, pass_fds=[descriptor], stdin=subprocess.DEVNULL, start_new_session=True

@@ -36,9 +36,9 @@ from pellucid.rendering.scene import VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.volume.statistics import Histogram
 from pellucid.volume.volume import Volume
+from pellucid.workers.array_store import OwnedArray
 from pellucid.workers.protocol import replies, requests
 from pellucid.workers.queries.describe import BINS as SHOWN_BINS
-from pellucid.workers.supervisor import OwnedArray
 
 PER_BLOCK = 2**14
 MOST = 2**20

@@ -31,7 +31,7 @@ from pellucid.transport.shared_pages import BufferPool, clear
 from pellucid.transport.wire.announcement import Announcement
 from pellucid.transport.wire.pieces import PieceTarget
 from pellucid.transport.wire.transfer import kept_bytes
-from pellucid.workers.supervisor import OwnedArray
+from pellucid.workers.array_store import OwnedArray
 
 _OFFER: TypeAdapter[ArrayOffer] = TypeAdapter(ArrayOffer)
 _REQUEST: TypeAdapter[DisplayRequest] = TypeAdapter(DisplayRequest)

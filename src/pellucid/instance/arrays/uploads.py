@@ -22,8 +22,8 @@ from pellucid.formats.shared_memory import SharedArray
 from pellucid.instance.protocol.http_bodies import ArrayOffer
 from pellucid.instance.protocol.shared_types import CLOSED
 from pellucid.settings import available_memory_bytes
+from pellucid.workers.array_store import OwnedArray
 from pellucid.workers.protocol.requests import ArrayKind
-from pellucid.workers.supervisor import OwnedArray
 
 MAX_PENDING = 8
 EXPIRES_S = 60.0

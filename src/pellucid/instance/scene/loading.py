@@ -23,8 +23,8 @@ from pellucid.instance.scene.slice_views import SliceRequest
 from pellucid.instance.session import Session
 from pellucid.rendering.layers.label_placement import place_labels
 from pellucid.rendering.scene import Scene, VolumeLayer
+from pellucid.workers.array_store import OwnedArray
 from pellucid.workers.protocol import replies, requests
-from pellucid.workers.supervisor import OwnedArray
 
 
 def load_first(session: Session, source: str) -> None:

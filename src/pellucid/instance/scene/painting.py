@@ -24,9 +24,9 @@ from pellucid.instance.scene.slice_views import AXES
 from pellucid.instance.session import Session
 from pellucid.rendering.scene import VolumeLayer
 from pellucid.volume.brush import BrushPath
+from pellucid.workers.array_store import OwnedArray
 from pellucid.workers.protocol import requests
 from pellucid.workers.protocol.replies import VolumeFacts
-from pellucid.workers.supervisor import OwnedArray
 
 MAX_BRUSH_VOXELS = 2**24
 """Of the box around a path of the brush."""

@@ -114,15 +114,15 @@ class TaskRegistry:
             task.status = replace(task.status, note=note)
             self._tell(Progress(id, task.name, 0, None, "", "running", note=note), task.by)
 
-    def worker_progress(self, made: ProgressReported, id: str | None) -> None:
-        """Progress of the Worker: of one of our tasks, or of its own work, which all clients with control receive."""
+    def worker_progress(self, made: ProgressReported, id: str | None, whose: str = "worker") -> None:
+        """Progress of a Worker: of one of our tasks, or of its own work, which all clients with control receive."""
         self._idle.touch()
         if id is not None:
             self.report(id, made.done, made.total, made.unit, made.seconds_left)
             return
         state: TaskState = "finished" if made.is_finished else "stopped" if made.is_stopped else "running"
         name = without_paths(made.name)
-        reply = Progress(f"worker-{made.task}", name, made.done, made.total, made.unit, state, made.seconds_left)
+        reply = Progress(f"{whose}-{made.task}", name, made.done, made.total, made.unit, state, made.seconds_left)
         for member in self._members():
             if allows(member.client.capability, "control"):
                 member.outbox.put(reply)

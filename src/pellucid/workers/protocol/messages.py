@@ -1,7 +1,7 @@
-"""Requests and replies of a Worker, to and from JSON.
+"""Requests, replies and announcements of a Worker, to and from JSON.
 
 Here: to_message, from_message.
-Not here: the types (requests, replies), carrying them (channel).
+Not here: the types (requests, replies, announcements), carrying them (channel).
 """
 
 from dataclasses import asdict
@@ -9,18 +9,21 @@ from typing import Any
 
 from pellucid.dataclass_json import from_json
 from pellucid.errors import InvalidInput
+from pellucid.workers.protocol.announcements import Announcement
 from pellucid.workers.protocol.replies import Reply
 from pellucid.workers.protocol.requests import Request
 
-KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (*Request.__args__, *Reply.__args__)}
+KINDS: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in (*Request.__args__, *Reply.__args__, *Announcement.__args__)
+}
 
 
-def to_message(content: Request | Reply) -> dict[str, Any]:
+def to_message(content: Request | Reply | Announcement) -> dict[str, Any]:
     return {"kind": type(content).__name__, "content": asdict(content)}
 
 
 def from_message(message: dict[str, Any]) -> Any:
-    """A request or a reply.
+    """A request, a reply or an announcement.
 
     >>> from pellucid.workers.protocol.requests import Cancel
     >>> from_message(to_message(Cancel(3)))

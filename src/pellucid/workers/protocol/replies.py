@@ -16,8 +16,9 @@ from pellucid.tomo.scan_files.dataset_guess import Suggestion
 from pellucid.volume.slice_planes import ASSUMED_PLANES, Planes
 from pellucid.workers.protocol.requests import Voxel
 
-Stage = Literal["idle", "loading", "compiling", "drawing", "shading"]
-"""What the thread that draws is doing. shading: drawing with a user's code, which is trusted for less long."""
+Stage = Literal["idle", "loading", "compiling", "drawing", "shading", "computing"]
+"""What the thread that draws is doing. shading: drawing with a user's code, which is trusted for less long. computing:
+whatever a Worker of another role does."""
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.box import Box
-from pellucid.errors import PellucidError, Unreadable
+from pellucid.errors import InvalidInput, PellucidError, Unreadable
 from pellucid.formats.deadline import within_limit
 from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.in_memory import ArrayReader
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Spacing, Voxels
+from pellucid.formats.shared_memory import SharedArray
 from pellucid.rendering.geometry.shapes import Mesh, Points
 from pellucid.volume.closable_reader import ClosableReader
 from pellucid.volume.open_files import OpenFiles
@@ -38,6 +39,15 @@ class MappedArray:
     def volume(self, source: str) -> Volume:
         """A volume under the name that the supervisor chose, which a Worker that takes over has to use again."""
         return Volume(ClosableReader(ArrayReader(self.array, self.spacing, self.unit)), Location(source))
+
+
+def handed_array(command: AddArray, descriptor: int | None) -> Voxels:
+    """The array of a request, in the memory that came along."""
+    if descriptor is None:
+        what = f"The array {command.source!r} came without its memory."
+        raise InvalidInput(what, remedy="Send the descriptor of a shared array with the request.")
+    with SharedArray(descriptor, command.shape, np.dtype(command.dtype)) as shared:
+        return shared.array  # It keeps the memory.
 
 
 def shape_of(command: AddArray, rows: Voxels) -> Points | Mesh:
@@ -66,6 +76,13 @@ class Sources:
             self._handed[source] = handed
             self._opened[source] = handed.volume(source)
             return self._opened[source]
+
+    def add(self, command: AddArray, array: Voxels) -> Volume | None:
+        """From now on the array has this name. The volume, if it is one."""
+        if command.kind == "volume":
+            return self.use(command.source, MappedArray(array, command.spacing, command.unit))
+        self.use_shape(shape_of(command, array))
+        return None
 
     def use_shape(self, shape: Points | Mesh) -> None:
         """From now on it is found by its name, wherever a scene is drawn."""

@@ -1,0 +1,50 @@
+"""Events of the Workers beside the one that renders, and how a session handles them.
+
+Here: PoolEvents: what they announce, their progress and their loss.
+Not here: events of the render Worker (worker_events), the Workers themselves (workers.pool).
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from pellucid.formats.shared_memory import SharedArray
+from pellucid.instance.protocol.server_messages import ErrorMessage
+from pellucid.workers.process import ExitReason
+from pellucid.workers.protocol.announcements import Announcement, VoxelsChanged
+from pellucid.workers.protocol.replies import ProgressReported
+from pellucid.workers.roles import Role
+
+if TYPE_CHECKING:
+    from pellucid.instance.session import Session
+
+OnAnnouncement = Callable[[Any, SharedArray | None], None]
+NAMES: dict[Role, str] = {"render": "render", "compute": "compute", "user_code": "user code"}
+
+
+class PoolEvents:
+    """Called on threads of the Workers; everything is handled on the event loop.
+
+    handlers: of announcements, by type; each is given the announcement and the array that came along, which is its
+    own. Whatever has no handler is dropped.
+    """
+
+    def __init__(self, session: "Session") -> None:
+        self._session = session
+        self.handlers: dict[type[Any], OnAnnouncement] = {
+            VoxelsChanged: lambda changed, _: session.show_changed(changed.source)
+        }
+
+    def announced(self, role: Role, announcement: Announcement, array: SharedArray | None) -> None:
+        handler = self.handlers.get(type(announcement))
+        if handler is not None:
+            self._session.relay.call(lambda: handler(announcement, array))
+        elif array is not None:
+            array.close()
+
+    def role_progress(self, role: Role, progress_made: ProgressReported) -> None:
+        self._session.relay.call(lambda: self._session.tasks.worker_progress(progress_made, None, role))
+
+    def role_was_lost(self, role: Role, ending: ExitReason) -> None:
+        what, remedy = f"The {NAMES[role]} process stopped: {ending.why}.", "Repeat the request to start another one."
+        session = self._session
+        session.relay.call(lambda: session.broadcast(ErrorMessage(what, remedy, session.history.revision), "own"))

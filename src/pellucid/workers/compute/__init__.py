@@ -1,0 +1,1 @@
+"""The Worker that computes: networks on volumes that are shown."""
