@@ -20,6 +20,7 @@ from pellucid.instance.protocol import (
     client_messages,
     http_bodies,
     measuring,
+    network_bodies,
     reconstruction,
     server_messages,
     shared_types,
@@ -45,7 +46,14 @@ CONSTANTS = ("VERSION", "MAX_MESSAGE_BYTES", "MAX_EDGE", "MAX_UPLOAD_BYTES")
 
 def generate() -> str:
     """All of the file."""
-    bodies = (*http_bodies.BODIES, *access.BODIES, *measuring.BODIES, *reconstruction.BODIES, *slice_bodies.BODIES)
+    bodies = (
+        *http_bodies.BODIES,
+        *access.BODIES,
+        *measuring.BODIES,
+        *network_bodies.BODIES,
+        *reconstruction.BODIES,
+        *slice_bodies.BODIES,
+    )
     sent = set(get_args(client_messages.Incoming)) | set(bodies)
     roots = [
         *get_args(client_messages.Incoming),
@@ -59,6 +67,7 @@ def generate() -> str:
         *http_bodies.ANSWERS,
         *access.ANSWERS,
         *measuring.ANSWERS,
+        *network_bodies.ANSWERS,
         *reconstruction.ANSWERS,
         *slice_bodies.ANSWERS,
     ):

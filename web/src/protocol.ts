@@ -897,6 +897,20 @@ export interface SaveLabelsRequest {
   readonly path: string;
 }
 
+/** POST /api/networks: draw the labels that a network gives to the voxels of a layer, as they are computed.
+ * path: an ONNX file or bioimageio.yaml, below the roots or uploaded. layer: index in scene.volumes. threshold: of a
+ * network with one output, above which a voxel has label 1. The rest is what a bare ONNX file does not state: axes,
+ * one letter each (b, c, z, y, x); halo, in voxels (z, y, x); transforms before and after, such as `sigmoid`. */
+export interface NetworkRequest {
+  readonly path: string;
+  readonly layer?: number;
+  readonly threshold?: number | null;
+  readonly axes?: string | null;
+  readonly halo?: readonly [number, number, number] | null;
+  readonly preprocess?: readonly string[];
+  readonly postprocess?: readonly string[];
+}
+
 /** POST /api/scans/describe: a scan, and what is said of it where its files do not. */
 export interface ScanRequest {
   readonly path: string;
@@ -1210,6 +1224,13 @@ export interface MeasureList {
 /** Where the labels are now. */
 export interface SavedLabels {
   readonly path: string;
+}
+
+/** task: as in /api/tasks. layer: index of the labels in scene.volumes. */
+export interface NetworkStarted {
+  readonly task: string;
+  readonly layer: number;
+  readonly revision: number;
 }
 
 /** What there is to choose from. */

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from threading import Event
-from typing import Any, Literal, Self, TypeVar, get_args
+from typing import Any, Literal, Self, TypeVar, Unpack, get_args
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from pellucid.client.connection import Connection
 from pellucid.client.labels import ViewerLabels
 from pellucid.client.login import bearer_for
 from pellucid.client.measures import ViewerMeasures
+from pellucid.client.networks import AppliedNetwork, NetworkOptions, apply_network
 from pellucid.dataclass_json import from_json
 from pellucid.errors import InvalidInput, ViewerUnreachable
 from pellucid.formats.location import Location
@@ -290,6 +291,16 @@ class Viewer(ViewerLifecycle):
     def measures(self) -> ViewerMeasures:
         """Distances, angles, areas, regions and notes: ``measures.add("distance", [start, stop])``."""
         return ViewerMeasures(self._connection)
+
+    def apply_network(self, network: str | Path, **options: Unpack[NetworkOptions]) -> AppliedNetwork:
+        """Draw the labels that a network gives to a volume, while they are computed: what is seen comes first.
+
+        network: an ONNX file, a bioimageio.yaml, its folder, or a package of bioimage.io (.zip) on this machine.
+        Options: layer, the index of the volume; threshold, above which a voxel has label 1 (of a network with one
+        output); what a bare ONNX file does not state: axes, a letter each (b, c, z, y, x); halo in voxels (z, y, x);
+        preprocess and postprocess, lists of transforms such as ``zero_mean_unit_variance`` and ``sigmoid``.
+        """
+        return apply_network(self._connection, network, options)
 
     def shade_with(self, source: str, /, **parameters: float) -> None:
         """Shade the first volume with your own code (docs/how-to/custom-shading.md); ShadingInvalid names the line

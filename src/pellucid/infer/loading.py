@@ -1,10 +1,11 @@
-"""Loading a network from an ONNX file, or from bioimage.io's description of one.
+"""Loading a network from an ONNX file, or from bioimage.io's description or package of one.
 
 Here: load_network, which tries a network before it is used, and keeps the last ones.
 Not here: what is found out about it (network_files.network).
 """
 
 import hashlib
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -12,6 +13,7 @@ from typing import ClassVar
 from pellucid.infer.network_files.manifest import Manifest, find_manifest, read_manifest
 from pellucid.infer.network_files.network import Network, NetworkForm, examine_network
 from pellucid.infer.network_files.onnx_file import digest_of, read_model
+from pellucid.infer.network_files.package import is_package, unpack
 from pellucid.infer.reproduction import check_reproduction
 
 MAX_LOADED = 4
@@ -24,11 +26,15 @@ class _Loaded:
 
 
 def load_network(path: str | Path, form: NetworkForm | None = None) -> Network:
-    """The network in an ONNX file, or the one that ``bioimageio.yaml`` (or its folder) describes.
+    """The network in an ONNX file, or the one that ``bioimageio.yaml`` (or its folder, or its ZIP file) describes.
 
     What the file does not state is in the form; what the form states overrides a description. A described network must
     reproduce its own test tensors.
     """
+    if is_package(Path(path)):
+        with tempfile.TemporaryDirectory() as folder:
+            network = load_network(unpack(Path(path), Path(folder)), form)
+        return replace(network, path=str(path))
     form = form or NetworkForm()
     described = find_manifest(Path(path))
     manifest = read_manifest(described) if described else None

@@ -13,7 +13,6 @@ from pellucid.infer.sources import VoxelSource
 from pellucid.volume.volume import Volume
 
 MAX_SAMPLED_BYTES = 2**33
-"""Of larger volumes every second, third, ... block is read."""
 BLOCK = (64, 256, 256)
 
 
@@ -26,10 +25,13 @@ class ValueStatistics:
     percentiles: dict[float, float] = field(default_factory=dict)
 
 
-def measure_statistics(volume: Volume, percents: tuple[float, ...] = ()) -> ValueStatistics:
-    """Of all voxels that are numbers; memory does not depend on the size of the volume."""
+def measure_statistics(
+    volume: Volume, percents: tuple[float, ...] = (), max_bytes: int = MAX_SAMPLED_BYTES
+) -> ValueStatistics:
+    """Of all voxels that are numbers; memory does not depend on the size of the volume. max_bytes: of larger volumes a
+    part is read."""
     count, total, squares, shift = 0, 0.0, 0.0, None
-    for box in _sample(volume):
+    for box in _sample(volume, max_bytes):
         voxels = volume.read(box).astype(np.float64)
         if voxels.dtype.kind == "f":
             voxels = voxels[np.isfinite(voxels)]
@@ -60,9 +62,10 @@ def measure_sample(source: VoxelSource, percents: tuple[float, ...] = ()) -> tup
     )
 
 
-def _sample(volume: Volume) -> list[Box]:
+def _sample(volume: Volume, max_bytes: int) -> list[Box]:
+    """All blocks; of larger volumes every second, third, ... one."""
     boxes = list(volume.box.tiles(_block(volume)))
-    return boxes[:: max(1, -(-volume.nbytes // MAX_SAMPLED_BYTES))]
+    return boxes[:: max(1, -(-volume.nbytes // max_bytes))]
 
 
 def _block(volume: Volume) -> Shape:

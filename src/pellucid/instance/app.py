@@ -18,6 +18,7 @@ from pellucid.instance.routes import (
     dependencies,
     labels,
     measures,
+    networks,
     recent,
     reconstruction,
     scene,
@@ -52,7 +53,7 @@ def create_app(session: Session) -> FastAPI:
     )  # fmt: skip
     app.state.session = session
     dependencies.add_refusals(app)
-    for module in (scene, slices, labels, measures, sources, recent, reconstruction, tasks, sharing):
+    for module in (scene, slices, labels, measures, networks, sources, recent, reconstruction, tasks, sharing):
         app.include_router(module.router)
     sessions.add(app, session.access)
     transfer_socket.add(app, session)

@@ -42,7 +42,10 @@ class PoolEvents:
             array.close()
 
     def role_progress(self, role: Role, progress_made: ProgressReported) -> None:
-        self._session.relay.call(lambda: self._session.tasks.worker_progress(progress_made, None, role))
+        tasks = self._session.tasks
+        self._session.relay.call(
+            lambda: tasks.worker_progress(progress_made, tasks.applying if role == "compute" else None, role)
+        )
 
     def role_was_lost(self, role: Role, ending: ExitReason) -> None:
         what, remedy = f"The {NAMES[role]} process stopped: {ending.why}.", "Repeat the request to start another one."

@@ -14,7 +14,7 @@ import numpy as np
 from pellucid.box import Box
 from pellucid.dataclass_json import from_json
 from pellucid.errors import InvalidInput
-from pellucid.formats.protocol import Voxels
+from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.annotations import Annotations
 from pellucid.rendering.camera import Camera, Vector
 from pellucid.rendering.labels import Labels
@@ -85,6 +85,11 @@ class Transform:
         x, y, z = (_turn(axis, angle) for axis, angle in enumerate(self.rotation_deg))
         turned: Voxels = z @ y @ x @ np.diag(self.scale)
         return turned
+
+    def world_to_voxel(self, spacing: Spacing) -> tuple[Voxels, Voxels]:
+        """(3, 3) and (3,): voxel = matrix @ world + shift, both (x, y, z). spacing: of the volume, (z, y, x)."""
+        matrix = np.linalg.inv(self.matrix() @ np.diag(spacing[::-1]))
+        return matrix, -matrix @ np.asarray(self.translation)
 
 
 def _turn(axis: int, angle_deg: float) -> Voxels:

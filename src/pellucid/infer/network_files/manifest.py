@@ -7,6 +7,7 @@ Nothing in it is executed, and every file that it names must be in its folder.
 """
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ import numpy as np
 
 from pellucid.box import Shape, triple
 from pellucid.errors import Corrupted, InvalidInput, MissingPackage, NotFound
+from pellucid.formats.local_files import check_allowed, open_local
 from pellucid.formats.protocol import Voxels
 from pellucid.infer.network_files.transforms import ValueTransform
 
@@ -81,10 +83,12 @@ def _document(path: Path) -> Mapping[str, Any]:
         raise MissingPackage("pyyaml", "infer") from None
     if not path.is_file():
         raise NotFound(str(path))
-    if path.stat().st_size > MAX_BYTES:
+    with os.fdopen(open_local(path), "rb") as file:
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
         raise Corrupted(str(path), f"a description of a network has at most {MAX_BYTES:,} bytes")
     try:
-        document = yaml.safe_load(path.read_bytes())
+        document = yaml.safe_load(content)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise Corrupted(str(path), "it is not valid YAML") from error
     if not isinstance(document, Mapping):
@@ -123,7 +127,7 @@ def _file(path: Path, entry: Mapping[str, Any] | str) -> Path:
             f"{path} refers to {named!r}, which is outside its folder.",
             remedy="Download the whole network, with all of its files in one folder.",
         )
-    if not place.is_file():
+    if not check_allowed(place, path).is_file():
         raise NotFound(str(place))
     expected = entry.get("sha256") if isinstance(entry, Mapping) else None
     if expected:

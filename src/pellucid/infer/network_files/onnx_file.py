@@ -5,11 +5,13 @@ Not here: what the graph computes (graph), running it (runtime).
 """
 
 import hashlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pellucid.errors import Corrupted, EmptyFile, InvalidInput, MissingPackage, NotFound, Unreadable
+from pellucid.formats.local_files import check_allowed, open_local
 
 if TYPE_CHECKING:
     import onnx
@@ -50,10 +52,12 @@ def read_bytes(path: Path) -> bytes:
     if not path.is_file():
         raise NotFound(str(path))
     try:
-        size = path.stat().st_size
-        if size > MAX_MODEL_BYTES:
-            raise Corrupted(str(path), f"an ONNX file has at most {MAX_MODEL_BYTES:,} bytes, and this one has {size:,}")
-        content = path.read_bytes()
+        with os.fdopen(open_local(path), "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > MAX_MODEL_BYTES:
+                limit = f"an ONNX file has at most {MAX_MODEL_BYTES:,} bytes, and this one has {size:,}"
+                raise Corrupted(str(path), limit)
+            content = file.read()
     except OSError as error:
         raise Unreadable(str(path), error.strerror or str(error)) from error
     if not content:
@@ -106,7 +110,7 @@ def _check_external(path: Path) -> Any:
                 f"{path} refers to {named!r}, which is outside its folder.",
                 remedy="Put the file of its weights into the folder of the network, and export it again.",
             )
-        if not place.is_file():
+        if not check_allowed(place, path).is_file():
             raise NotFound(str(place))
         return True
 

@@ -61,6 +61,12 @@ async def task_status(task: str, session: Here, by: By) -> http_bodies.TaskStatu
     return session.tasks.status(task, by)
 
 
+@router.delete("/api/tasks/{task}", dependencies=CONTROL, status_code=204)
+async def cancel_task(task: str, session: Here, by: By) -> None:
+    """Stop a task; one that has ended stays as it is."""
+    session.tasks.cancel(task, by)
+
+
 @router.get("/api/tasks/{task}/result", dependencies=CONTROL, response_class=FileResponse)
 async def task_result(task: str, session: Here, by: By) -> FileResponse:
     """The result of a task."""

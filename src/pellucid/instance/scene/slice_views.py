@@ -55,6 +55,11 @@ class SliceViews:
     def voxel(self) -> Voxel | None:
         return self._cut.voxel if self._cut else None
 
+    @property
+    def layer(self) -> int | None:
+        """The volume that is cut."""
+        return self._cut.layer if self._cut else None
+
     def message(self) -> CrossHair:
         return CrossHair(self.voxel, self._cut.layer if self._cut else 0, self._by)
 

@@ -61,6 +61,7 @@ class TaskRegistry:
         self._idle, self._members = idle, members
         self._tasks: dict[str, _Task] = {}
         self.exporting: str | None = None  # The task whose progress the Worker reports.
+        self.applying: str | None = None  # That of the Worker for networks.
         self.folder = scratch_folder()
 
     def close(self) -> None:

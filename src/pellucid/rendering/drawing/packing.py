@@ -183,9 +183,7 @@ def pack_colors(packed: Any, layer: VolumeLayer | SliceLayer, field: DeviceField
 
 def world_to_voxel(layer: VolumeLayer | SliceLayer, field: DeviceField) -> tuple[Voxels, Voxels]:
     """(3, 3) and (3,): voxel = matrix @ world + shift, both (x, y, z)."""
-    to_world = layer.transform.matrix() @ np.diag(field.spacing[::-1])
-    matrix = np.linalg.inv(to_world)
-    return matrix, -matrix @ np.asarray(layer.transform.translation)
+    return layer.transform.world_to_voxel(field.spacing)
 
 
 def pack_light(light: Light) -> Any:

@@ -7,6 +7,9 @@ Not here: what it shares with other roles (role_service), users' code (user_code
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from pellucid.workers.channel import MessageChannel
+from pellucid.workers.compute.networks import NetworkRuns
+from pellucid.workers.protocol import requests
 from pellucid.workers.role_service import RoleService
 from pellucid.workers.service import RequestHandler
 
@@ -14,4 +17,12 @@ from pellucid.workers.service import RequestHandler
 class ComputeService(RoleService):
     """Handlers of a request: its type in protocol/requests, a line in ``handlers``, a module beside this one."""
 
-    handlers: ClassVar[Mapping[type[Any], RequestHandler]] = {**RoleService.handlers}
+    def __init__(self, channel: MessageChannel, device: str | None) -> None:
+        super().__init__(channel, device)
+        self.networks = NetworkRuns(self)
+
+    handlers: ClassVar[Mapping[type[Any], RequestHandler]] = {
+        **RoleService.handlers,
+        requests.ApplyNetwork: RequestHandler("compute", lambda service, it: service.networks.apply(it), True),
+        requests.SetFocus: RequestHandler("listener", lambda service, it: service.networks.set_focus(it.content)),
+    }

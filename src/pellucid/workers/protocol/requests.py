@@ -281,6 +281,37 @@ class MakePreview:
     is_rough: bool = False
 
 
+@dataclass(frozen=True)
+class ApplyNetwork:
+    """Fill an array of the instance with the labels that a network gives to a volume; answered by Done. Every box that
+    is finished is announced as VoxelsChanged.
+
+    target: an array of uint8, as large as the volume. network: a file. The rest is what a bare ONNX file does not
+    state; transforms are texts such as ``scale_linear:gain=2``.
+    """
+
+    request: int
+    source: str
+    target: str
+    network: str
+    axes: str | None = None
+    halo: Voxel | None = None
+    preprocess: tuple[str, ...] = ()
+    postprocess: tuple[str, ...] = ()
+    threshold: float | None = None
+    time: float = 0.0
+
+
+@dataclass(frozen=True)
+class SetFocus:
+    """What a user looks at, in voxels of the array that a network fills: what is seen is computed first."""
+
+    target: str
+    cross_hair: tuple[float, float, float] | None = None
+    eye: tuple[float, float, float] | None = None
+    box: Box | None = None
+
+
 Request = (
     Draw
     | Release
@@ -305,5 +336,7 @@ Request = (
     | SuggestParts
     | FindAxis
     | MakePreview
+    | ApplyNetwork
+    | SetFocus
     | AllowFolders
 )

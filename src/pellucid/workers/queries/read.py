@@ -6,18 +6,16 @@ Not here: images of the scene (drawing), slices (slices), describing what was ne
 
 import threading
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from pellucid.box import Box, triple
 from pellucid.conversion.convert import convert
 from pellucid.errors import NotEnoughMemory
-from pellucid.fields.device_field import DeviceField
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared_memory import SharedArray
 from pellucid.rendering.camera import Camera, Vector
-from pellucid.rendering.drawing.packing import world_to_voxel
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.scene import VolumeLayer
 from pellucid.settings import available_memory_bytes
@@ -104,7 +102,7 @@ def ray_through(camera: Camera, x: float, y: float, aspect: float) -> tuple[Voxe
 
 def to_voxels(layer: VolumeLayer, volume: Volume, positions: Voxels) -> Voxels:
     """(n, 3) voxel coordinates (z, y, x) of (n, 3) places (x, y, z) in the world."""
-    matrix, shift = world_to_voxel(layer, cast(DeviceField, volume))  # Of a field it asks the spacing alone.
+    matrix, shift = layer.transform.world_to_voxel(volume.spacing)
     voxels: Voxels = (positions @ matrix.T + shift)[:, ::-1]
     return voxels
 

@@ -1,0 +1,72 @@
+"""Networks that a viewer applies: from a file in Python to labels that are drawn."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pellucid.client.viewer import Viewer
+from pellucid.errors import InvalidInput, PellucidError
+from pellucid.formats.protocol import Voxels
+from tests.infer.small_networks import convolution, super_resolution
+from tests.waiting import wait_until
+
+SHAPE = (12, 40, 44)
+
+
+@pytest.fixture
+def voxels(viewer: Viewer) -> Voxels:
+    voxels = np.random.default_rng(0).normal(size=SHAPE).astype(np.float32)
+    viewer.render_volume(voxels, (2.0, 1.0, 1.0))
+    return voxels
+
+
+def test_labels_are_drawn_as_a_layer_and_can_be_corrected(viewer: Viewer, voxels: Voxels, tmp_path: Path) -> None:
+    network = convolution(tmp_path / "sign.onnx", np.array([1.0, -1.0]).reshape(2, 1, 1, 1))
+    applied = viewer.apply_network(network)
+    applied.wait()
+    expected = (voxels < 0).astype(np.uint8)  # The channel with the larger value.
+    np.testing.assert_array_equal(viewer.retrieve_volume(layer=applied.layer), expected)
+    layer = viewer.scene.volumes[applied.layer]
+    assert layer.labels is not None and not applied.is_running and applied.progress == 1.0
+    assert {row.label: row.voxels for row in applied.labels.table()} == {1: int(expected.sum())}
+    applied.labels.set(1, name="gas")
+    applied.labels.erase([(6, 20, 20)], radius=3)
+    viewer.undo()
+    np.testing.assert_array_equal(viewer.retrieve_volume(layer=applied.layer), expected)
+
+
+def test_what_a_bare_file_does_not_state_is_passed_along(viewer: Viewer, voxels: Voxels, tmp_path: Path) -> None:
+    network = convolution(tmp_path / "same.onnx", np.ones((1, 1, 1, 1)))
+    applied = viewer.apply_network(network, threshold=0.7, preprocess=["scale_linear:gain=2"], postprocess=["sigmoid"])
+    applied.wait()
+    expected = 1 / (1 + np.exp(-2 * voxels)) > 0.7
+    np.testing.assert_array_equal(viewer.retrieve_volume(layer=applied.layer), expected)
+
+
+def test_a_network_that_does_not_fit_says_why(viewer: Viewer, voxels: Voxels, tmp_path: Path) -> None:
+    applied = viewer.apply_network(super_resolution(tmp_path / "finer.onnx", np.ones((1, 1, 1))))
+    with pytest.raises(PellucidError, match=r"finer.onnx has .* for each of the input's"):
+        applied.wait()
+    (tmp_path / "broken.onnx").write_bytes(b"no network")
+    with pytest.raises(PellucidError, match="it is not a complete ONNX model"):
+        viewer.apply_network(tmp_path / "broken.onnx").wait()
+    (tmp_path / "words.txt").write_text("no network")
+    with pytest.raises(InvalidInput, match="is not a network"):
+        viewer.apply_network(tmp_path / "words.txt")
+    with pytest.raises(InvalidInput, match="Layer 7 is not a volume of values"):
+        viewer.apply_network(convolution(tmp_path / "good.onnx", np.ones((1, 1, 1, 1))), layer=7)
+
+
+def test_a_run_is_stopped_and_another_one_begins(viewer: Viewer, tmp_path: Path) -> None:
+    viewer.render_volume(np.zeros((400, 64, 64), np.float32))
+    network = convolution(tmp_path / "slow.onnx", np.ones((1, 1, 25, 25)))
+    first = viewer.apply_network(network)
+    with pytest.raises(InvalidInput, match="Another network is being applied"):
+        viewer.apply_network(network)
+    first.stop()
+    wait_until(lambda: not first.is_running)
+    assert viewer.scene.volumes[first.layer].labels is not None  # What is there stays.
+    second = viewer.apply_network(convolution(tmp_path / "quick.onnx", np.ones((1, 1, 1, 1))))
+    second.wait()
+    assert second.layer != first.layer
