@@ -31,10 +31,10 @@ FOCUS_S = 0.2
 """Between two looks at what the user looks at."""
 
 
-async def start(session: Session, asked: NetworkRequest) -> NetworkStarted:
+async def start(session: Session, request: NetworkRequest) -> NetworkStarted:
     """Add a layer of labels over a volume, and begin to fill it."""
-    network = await asyncio.to_thread(_network_path, session, asked.path)
-    layer, facts = _volume_layer(session, asked.layer)
+    network = await asyncio.to_thread(_network_path, session, request.path)
+    layer, facts = _volume_layer(session, request.layer)
     if session.tasks.applying is not None:
         raise InvalidInput("Another network is being applied.", remedy="Wait until it is finished, or stop it.")
     if (needs := prod(facts.shape)) > (has := available_memory_bytes()):
@@ -47,8 +47,8 @@ async def start(session: Session, asked: NetworkRequest) -> NetworkStarted:
     async def work(id: str) -> None:
         session.tasks.applying = id
         question = lambda number: requests.ApplyNetwork(  # noqa: E731
-            number, layer.source, target, network, asked.axes, asked.halo, asked.preprocess, asked.postprocess,
-            asked.threshold, time,
+            number, layer.source, target, network, request.axes, request.halo, request.preprocess, request.postprocess,
+            request.threshold, time,
         )  # fmt: skip
         follower = asyncio.get_running_loop().create_task(_follow(session, layer.source, target, cancel))
         try:

@@ -31,28 +31,28 @@ class NetworkRuns:
         self._queues: dict[str, BlockQueue] = {}
 
     def apply(self, received: ReceivedRequest) -> None:
-        service, asked = self._service, received.content
-        target = service.sources.handed(asked.target)
+        service, requested = self._service, received.content
+        target = service.sources.handed(requested.target)
         if target is None:
             raise InvalidInput("The labels were closed.", remedy="Apply the network again.")
-        volume = service.sources.volume(asked.source, asked.time)
+        volume = service.sources.volume(requested.source, requested.time)
         with stopping_when(received.cancel.is_set):
             run = VisibleRun.open(
-                volume, _file(asked), target.array, threshold=asked.threshold, device=service.device or "auto"
+                volume, _file(requested), target.array, threshold=requested.threshold, device=service.device or "auto"
             )
-            self._queues[asked.target] = run.queue
+            self._queues[requested.target] = run.queue
             try:
-                run.queue.set_focus(self._focus.get(asked.target, Focus()))
-                run.run(lambda box: self._finished(asked.target, box))
+                run.queue.set_focus(self._focus.get(requested.target, Focus()))
+                run.run(lambda box: self._finished(requested.target, box))
             finally:
-                del self._queues[asked.target]
-                self._focus.pop(asked.target, None)
-        service.send_reply(replies.Done(asked.request))
+                del self._queues[requested.target]
+                self._focus.pop(requested.target, None)
+        service.send_reply(replies.Done(requested.request))
 
-    def set_focus(self, asked: requests.SetFocus) -> None:
+    def set_focus(self, requested: requests.SetFocus) -> None:
         """For a run that waits for its turn, too."""
-        self._focus[asked.target] = focus = Focus(asked.cross_hair, asked.eye, asked.box)
-        queue = self._queues.get(asked.target)
+        self._focus[requested.target] = focus = Focus(requested.cross_hair, requested.eye, requested.box)
+        queue = self._queues.get(requested.target)
         if queue is not None:
             queue.set_focus(focus)
 
@@ -60,6 +60,6 @@ class NetworkRuns:
         self._service.announce(VoxelsChanged(target, (box,)))
 
 
-def _file(asked: requests.ApplyNetwork) -> NetworkFile:
-    before, after = (tuple(map(ValueTransform.parse, texts)) for texts in (asked.preprocess, asked.postprocess))
-    return NetworkFile(asked.network, NetworkForm(asked.axes, asked.halo, before, after))
+def _file(requested: requests.ApplyNetwork) -> NetworkFile:
+    before, after = (tuple(map(ValueTransform.parse, texts)) for texts in (requested.preprocess, requested.postprocess))
+    return NetworkFile(requested.network, NetworkForm(requested.axes, requested.halo, before, after))
