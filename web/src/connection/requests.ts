@@ -13,6 +13,8 @@ import type {
   Loaded,
   LoadRequest,
   MovieRequest,
+  NetworkRequest,
+  NetworkStarted,
   ProfileValues,
   ProfileRequest,
   RecentFiles,
@@ -71,6 +73,7 @@ export const labelCsv = async (layer: number): Promise<string> => (await ask(`ap
 export const sliceWindow = (request: SliceWindowRequest): Promise<SliceWindow> => post("api/slices/window", request);
 export const regionValues = (request: RegionRequest): Promise<RegionValues> => post("api/regions", request);
 export const measureFile = async (format: "csv" | "json"): Promise<string> => (await ask(`api/measures?${query({ format })}`)).text();
+export const applyNetwork = (request: NetworkRequest): Promise<NetworkStarted> => post("api/networks", request);
 export const startMovie = (request: MovieRequest): Promise<TaskStarted> => post("api/movies", request);
 export const startExport = (request: ExportRequest): Promise<TaskStarted> => post("api/exports", request);
 export const makeLink = (): Promise<SavedLink> => post("api/links");

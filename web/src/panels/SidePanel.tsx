@@ -3,12 +3,13 @@
 import type { ReactNode } from "react";
 import { Segmented } from "../components/Choice";
 import { useSession } from "../session/session";
-import { canControl, chosenVolume, isComparing, sceneOf } from "../state/selectors";
+import { canControl, chosenVolume, isComparing, isOwner, sceneOf } from "../state/selectors";
 import { useSelect } from "../state/store";
 import { ClipSection } from "./ClipSection";
 import { LayersSection } from "./LayersSection";
 import { RenderingSection } from "./RenderingSection";
 import { MeasureSection } from "./MeasureSection";
+import { NetworkSection } from "./NetworkSection";
 import { LabelsSection } from "./labels/LabelsSection";
 import { MeshSection, PointsSections } from "./OtherLayers";
 import { TransferSection } from "./transfer/TransferSection";
@@ -46,6 +47,7 @@ function Chosen(): ReactNode {
   const chosen = useSelect((state) => state.interface.chosen);
   const scene = useSelect(sceneOf);
   const volume = useSelect(chosenVolume);
+  const mayApply = useSelect(isOwner);
   const points = chosen.kind === "points" ? scene?.points[chosen.index] : undefined;
   const mesh = chosen.kind === "meshes" ? scene?.meshes[chosen.index] : undefined;
   if (points) return <PointsSections layer={points} index={chosen.index} />;
@@ -61,6 +63,7 @@ function Chosen(): ReactNode {
       )}
       <RenderingSection chosen={volume} />
       <ClipSection chosen={volume} />
+      {mayApply && !layer.labels ? <NetworkSection chosen={volume} /> : null}
     </>
   );
 }
