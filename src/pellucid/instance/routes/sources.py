@@ -80,6 +80,8 @@ async def upload(request: Request, session: Here, name: str) -> http_bodies.Uplo
     safe = re.sub(r"[^\w.-]+", "_", name.rpartition("/")[2]).lstrip(".")[-100:]
     if not safe:
         raise InvalidInput("The file has no name.", remedy="Add a name with an extension, such as scan.h5.")
+    if safe.lower().endswith((".onnx", ".zip")):
+        session.pool.get("compute").start()  # A network: what will run it starts while it arrives.
     # In a folder of its own: another file of the same name, which may be shown, stays.
     uploads, id = session.tasks.folder / "uploads", uuid4().hex
     target, partial = uploads / id / safe, uploads / f".{id}.partial"
