@@ -1,5 +1,6 @@
 """A neural field on a device has the values of its definition, at points and in bricks of every level."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,9 @@ from pellucid.fields.neural.device_model import DeviceModel, is_supported
 from pellucid.fields.neural.neural_bricks import NeuralBrickField, NeuralBricks
 from pellucid.formats.neural_field.evaluation import values_at
 from pellucid.formats.neural_field.field import NeuralField
+from pellucid.formats.neural_field.spline import SplineGrid
 from pellucid.volume.volume import Volume, open_volume
-from tests.formats.neural_field.sample_fields import decoder, grid, mixed_field, whole_volume, write_volume
+from tests.formats.neural_field.sample_fields import decoder, grid, mixed_field, numbers, whole_volume, write_volume
 
 TOLERANCE = {"cpu": 5e-5, "cuda": 0.02}
 """Relative to the largest value: CUDA evaluates in half precision."""
@@ -44,11 +46,15 @@ def opened(path: Path, field: NeuralField, shape: Shape, dtype: str = "float32")
     widths=st.lists(st.integers(1, 5), min_size=1, max_size=10),
     hidden=st.sampled_from([16, 32, 64]),
     shape=st.tuples(*[st.integers(1, 300)] * 3),
+    cells=st.none() | st.tuples(*[st.integers(1, 9)] * 3),
 )
 def test_values_at_points_are_those_of_the_definition(
-    device: Device, seed: int, widths: list[int], hidden: int, shape: Shape
+    device: Device, seed: int, widths: list[int], hidden: int, shape: Shape, cells: Shape | None
 ) -> None:
     field = field_of(seed, widths, hidden, -3.0, 5.0)
+    if cells is not None:
+        spline = SplineGrid(numbers(np.random.default_rng(seed), *(n + 3 for n in cells)))
+        field = replace(field, spline=spline)
     assert is_supported(field)
     last = np.array(shape[::-1]) - 1
     voxels = np.random.default_rng(seed).uniform(0, 1, (100, 3)) * last

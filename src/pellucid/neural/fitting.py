@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,11 +20,13 @@ from pellucid.box import Box
 from pellucid.engines.stopping import raise_if_stopped
 from pellucid.errors import InvalidInput
 from pellucid.formats.neural_field.field import Decoder, FeatureGrid, Floats, HashLevel, NeuralField
+from pellucid.formats.neural_field.spline import SplineGrid
 from pellucid.formats.neural_field.stored_volume import Steps, coded_step
 from pellucid.neural.checkpoints import TrainingCheckpoint, fits, load_arrays, save_arrays
 from pellucid.neural.models import make_network
 from pellucid.neural.network import FieldNetwork
 from pellucid.neural.samples import BlockSamples, Samples, VolumeSamples, to_tensor
+from pellucid.neural.spline_fitting import FittedSpline, SplineResidual, choose_spline, fit_spline
 from pellucid.neural.training import OnStep, Training, TrainingOptions, network_arrays, rounding_steps, train
 from pellucid.volume.volume import Volume
 
@@ -35,6 +38,10 @@ FINE = 1e-4
 WEIGHT_LEVELS = 400
 """Steps between zero and the largest weight of a layer."""
 CPU_BATCH = 1 << 12
+OWN_MODELS = ("adaptive", "pyramid")
+"""Models that may have a spline; published ones stay as they are."""
+MIN_SPLINE_SIZE = 1 << 14
+"""Bytes of a field below which a network beside a spline would have too few."""
 WARM_SHARE = 0.25
 """Of the steps of a first training: how many follow where the model of the step before is the start."""
 WARM_RATE = 0.003
@@ -69,9 +76,9 @@ class FittingRequest:
     name: str = "Training"
     start: "Fitted | None" = None
 
-    def network(self) -> FieldNetwork:
-        """The network before training."""
-        parameters = self.options.parameters or _parameters_for(self.size)
+    def network(self, spline: FittedSpline | None = None) -> FieldNetwork:
+        """The network before training. spline: what counts below it, whose bytes it does not have."""
+        parameters = self.options.parameters or _parameters_for(self.size - (spline.nbytes if spline else 0))
         network = make_network(self.options.model, parameters, self.box.shape, seed=self.options.seed)
         if self.start:
             network.load_field(self.start.field)
@@ -86,21 +93,37 @@ class Fitted:
     field: NeuralField
     steps: Steps
     training: Training
+    spline: FittedSpline | None = None
+
+
+@dataclass(frozen=True)
+class _Trained:
+    """A trained field before it is rounded. grids: steps of the grids."""
+
+    field: NeuralField
+    grids: list[float]
+    training: Training
+    spline: FittedSpline | None
 
 
 def fit(volume: Volume, request: FittingRequest, device: torch.device, path: Path) -> Fitted:
     """Train a model and keep it in a file; if it is there already, read it."""
     if found := load_fitted(request, path):
         return found
-    network = request.network().to(device)
+    spline = _spline(volume, request)
+    network = request.network(spline).to(device)
     checkpoint = TrainingCheckpoint(path.with_suffix(".training.npz"))
-    training = _train(network, _samples(volume, request, device), device, request, checkpoint)
+    if spline:
+        volume = SplineResidual(volume, request.box, spline.grid).volume
+    samples = _samples(volume, request.box, network_range(request, spline), device)
+    training = _train(network, samples, device, request, checkpoint)
     relative = ROUNDING if request.options.is_rounded else FINE
     known = list(request.start.steps.grids) if request.start else training.rounding_steps
     grids = known or rounding_steps(network.grid_groups(), relative)
-    fitted, scale = _rounded_to_size(request, network.to_field(request.value_range), grids, training)
+    trained = _Trained(_field(network, request, spline), grids, training, spline)
+    fitted, scale = _rounded_to_size(request, trained)
     facts = np.array([training.steps, training.seconds, scale], np.float64)
-    kept = {"facts": facts, "losses": np.array(training.losses), "grids": np.array(grids)}
+    kept = {"facts": facts, "losses": np.array(training.losses), "grids": np.array(grids), **_spline_arrays(spline)}
     save_arrays(path, {**network_arrays(network), **kept})
     checkpoint.remove()
     return fitted
@@ -109,30 +132,69 @@ def fit(volume: Volume, request: FittingRequest, device: torch.device, path: Pat
 def load_fitted(request: FittingRequest, path: Path) -> Fitted | None:
     """A model that was trained before; None where the file is absent, damaged or of another model."""
     arrays = dict(load_arrays(path) or {})
+    if not arrays:
+        return None
     facts, losses, grids = (arrays.pop(name, np.zeros(0)) for name in ("facts", "losses", "grids"))
-    network = request.network()
+    spline = _loaded_spline(arrays)
+    network = request.network(spline)
     count = sum(len(group.features) for group in network.grid_groups())
     if not fits(arrays, network_arrays(network)) or facts.shape != (3,) or grids.shape != (count,):
         return None
     network.load_state_dict({name: torch.from_numpy(array) for name, array in arrays.items()})
     steps, seconds, scale = facts.tolist()
     training = Training(int(steps), seconds, losses.tolist(), grids.tolist())
-    return _rounded_by(request, network.to_field(request.value_range), grids.tolist(), scale, training)
+    return _rounded_by(request, _Trained(_field(network, request, spline), grids.tolist(), training, spline), scale)
 
 
 def network_of(fitted: Fitted, request: FittingRequest) -> FieldNetwork:
-    """A network with the values of a fitted field."""
-    network = request.network()
+    """The network of a fitted field, without its spline."""
+    network = request.network(fitted.spline)
     network.load_field(fitted.field)
     return network
 
 
-def _rounded_to_size(
-    request: FittingRequest, field: NeuralField, grids: list[float], training: Training
-) -> tuple[Fitted, float]:
+def network_range(request: FittingRequest, spline: FittedSpline | None) -> tuple[float, float]:
+    """What the network's 0 and 1 stand for: values of the volume, or of what a spline leaves of it."""
+    return spline.residual_range if spline else request.value_range
+
+
+def _spline(volume: Volume, request: FittingRequest) -> FittedSpline | None:
+    """The spline under a model of our own, where the volume is smooth; in a series, like that of the step before."""
+    options, start = request.options, request.start
+    if start is not None:
+        known = start.spline
+        fitted = fit_spline(volume, request.box, known.grid.cells, step=known.step) if known else None
+        return replace(fitted, nbytes=known.nbytes) if known and fitted else None  # The network has the same size.
+    is_own = options.model in OWN_MODELS and options.is_rounded and not options.parameters
+    if not is_own or request.size < MIN_SPLINE_SIZE:
+        return None
+    return choose_spline(volume, request.box, request.size)
+
+
+def _field(network: FieldNetwork, request: FittingRequest, spline: FittedSpline | None) -> NeuralField:
+    field = network.to_field(network_range(request, spline))
+    return replace(field, spline=spline.grid) if spline else field
+
+
+def _spline_arrays(spline: FittedSpline | None) -> dict[str, Floats]:
+    if spline is None:
+        return {}
+    facts = (spline.step, spline.nbytes, spline.mean_square_error, *spline.residual_range)
+    return {"spline": spline.grid.coefficients, "spline_facts": np.array(facts)}
+
+
+def _loaded_spline(arrays: dict[str, Any]) -> FittedSpline | None:
+    coefficients, facts = (arrays.pop(name, np.zeros(0)) for name in ("spline", "spline_facts"))
+    if coefficients.ndim != 3 or facts.shape != (5,):
+        return None
+    step, nbytes, error, low, high = facts.tolist()
+    return FittedSpline(SplineGrid(coefficients.astype(np.float32)), step, int(nbytes), error, (low, high))
+
+
+def _rounded_to_size(request: FittingRequest, trained: _Trained) -> tuple[Fitted, float]:
     scale = 1.0
     for _ in range(20):
-        fitted = _rounded_by(request, field, grids, scale, training)
+        fitted = _rounded_by(request, trained, scale)
         if not request.options.must_fit or _coded_size(fitted, request.start) <= request.size:
             return fitted, scale
         scale *= 1.12
@@ -144,17 +206,16 @@ def _coded_size(fitted: Fitted, start: Fitted | None) -> int:
     return len(coded_step([fitted.field], [fitted.steps], before)[1][0])
 
 
-def _rounded_by(
-    request: FittingRequest, field: NeuralField, grids: list[float], scale: float, training: Training
-) -> Fitted:
-    steps = _steps(field, [step * scale for step in grids])
+def _rounded_by(request: FittingRequest, trained: _Trained, scale: float) -> Fitted:
+    spline = trained.spline
+    steps = _steps(trained.field, [step * scale for step in trained.grids], (spline.step,) if spline else ())
     if request.start:  # Only what is rounded to the same steps can be stored as differences.
         tables = tuple(step * scale for step in request.start.steps.hash_levels)
         steps = replace(steps, hash_levels=tables, weights=request.start.steps.weights)
-    return Fitted(request.box, _rounded(field, steps), steps, training)
+    return Fitted(request.box, _rounded(trained.field, steps), steps, trained.training, spline)
 
 
-def _samples(volume: Volume, request: FittingRequest, device: torch.device) -> Samples:
+def _samples(volume: Volume, box: Box, value_range: tuple[float, float], device: torch.device) -> Samples:
     """All voxels where they fit into a third of the device's memory, else blocks in turn."""
     if device.type == "cuda":
         free = torch.cuda.mem_get_info(device)[0]
@@ -163,10 +224,10 @@ def _samples(volume: Volume, request: FittingRequest, device: torch.device) -> S
 
         free = load().memory_bytes
     has_own_type = volume.dtype.itemsize >= 4 or volume.dtype.name in ("uint8", "int16")
-    if request.box.size * volume.dtype.itemsize * (1 if has_own_type else 2) < free // 3:
-        voxels = to_tensor(volume.read(request.box)).to(device)
-        return VolumeSamples(voxels, request.value_range, at_voxels=True)
-    return BlockSamples(volume, device, box=request.box, value_range=request.value_range)
+    if box.size * volume.dtype.itemsize * (1 if has_own_type else 2) < free // 3:
+        voxels = to_tensor(volume.read(box)).to(device)
+        return VolumeSamples(voxels, value_range, at_voxels=True)
+    return BlockSamples(volume, device, box=box, value_range=value_range)
 
 
 def _parameters_for(size: int) -> int:
@@ -196,7 +257,9 @@ def _train(
         seconds = training.seconds * WARM_SHARE
         training = replace(training, steps=steps, seconds=seconds, rate=WARM_RATE, density="none")
         training = replace(training, rounding=0.0, rounding_steps=known)
-    with _reported(request.name, training) as on_step:
+    low, high = samples.value_range
+    gain_db = 20 * math.log10(max(np.ptp(request.value_range), 1e-300) / max(high - low, 1e-300))
+    with _reported(request.name, training, gain_db) as on_step:
         if on_gpu and isinstance(samples, VolumeSamples):
             from pellucid.neural.cuda_model import can_train_fused
             from pellucid.neural.cuda_training import CudaTrainer
@@ -207,8 +270,9 @@ def _train(
 
 
 @contextmanager
-def _reported(name: str, options: TrainingOptions) -> Iterator[OnStep]:
-    """Shows the progress of a training, and ten times the PSNR so far."""
+def _reported(name: str, options: TrainingOptions, gain_db: float) -> Iterator[OnStep]:
+    """Shows the progress of a training, and ten times the PSNR so far. gain_db: of the range of the volume over the one
+    that is trained on."""
     start, is_timed, tenths = time.monotonic(), math.isfinite(options.seconds), {-1}
     total = math.ceil(options.seconds) if is_timed else options.steps
     with progress.task(name, total=total, unit="seconds" if is_timed else "steps") as bar:
@@ -220,15 +284,15 @@ def _reported(name: str, options: TrainingOptions) -> Iterator[OnStep]:
             tenth = done * 10 // total
             if tenth not in tenths and loss > 0:
                 tenths.add(tenth)
-                progress.note(f"PSNR so far: {-10 * math.log10(loss):.2f} dB after {step:,} steps")
+                progress.note(f"PSNR so far: {gain_db - 10 * math.log10(loss):.2f} dB after {step:,} steps")
 
         yield on_step
 
 
-def _steps(field: NeuralField, grids: list[float]) -> Steps:
+def _steps(field: NeuralField, grids: list[float], spline: tuple[float, ...]) -> Steps:
     tables = [max(float(np.sqrt(np.mean(level.table**2))) * ROUNDING, 1e-8) for level in field.hash_levels]
     weights = [max(float(np.abs(one).max()) / WEIGHT_LEVELS, 1e-8) for one in field.decoder.weights]
-    return Steps(tuple(grids), tuple(tables), tuple(weights))
+    return Steps(tuple(grids), tuple(tables), tuple(weights), spline)
 
 
 def _rounded(field: NeuralField, steps: Steps) -> NeuralField:

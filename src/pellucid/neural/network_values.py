@@ -12,6 +12,7 @@ import torch
 
 from pellucid.formats.neural_field.field import Floats
 from pellucid.formats.neural_field.neural_volume import PlacedField, field_axes
+from pellucid.formats.neural_field.spline import spline_on
 from pellucid.neural.network import FieldNetwork
 
 POINTS_AT_ONCE = 1 << 20
@@ -31,4 +32,6 @@ class NetworkValues:
         points = torch.stack([x, y, z], dim=-1).reshape(-1, 3)
         with torch.no_grad():
             found = torch.cat([network(part) for part in points.split(POINTS_AT_ONCE)])
-        return np.asarray((found * (high - low) + low).reshape(z.shape).cpu().numpy(), np.float32)
+        values = np.asarray((found * (high - low) + low).reshape(z.shape).cpu().numpy(), np.float32)
+        spline = placed.field.spline
+        return values if spline is None else values + spline_on(spline, field_axes(placed, axes))

@@ -20,7 +20,9 @@ State = np.ndarray[Any, np.dtype[np.uint8]]
 
 
 class Samples(Protocol):
-    """Draws points."""
+    """Draws points. value_range: of values that become 0 and 1."""
+
+    value_range: tuple[float, float]
 
     def draw(self, count: int) -> tuple[Tensor, Tensor]:
         """(count, 3) points (x, y, z) in [-1, 1], and their values in [0, 1]."""

@@ -68,7 +68,9 @@ def whole_volume(field: NeuralField, shape: Shape, dtype: str = "float32") -> Ne
 
 
 def steps(field: NeuralField) -> Steps:
-    return Steps((STEP,) * len(field.grids), (STEP,) * len(field.hash_levels), (STEP / 2,) * len(field.decoder.weights))
+    weights = (STEP / 2,) * len(field.decoder.weights)
+    spline = (STEP,) if field.spline else ()
+    return Steps((STEP,) * len(field.grids), (STEP,) * len(field.hash_levels), weights, spline)
 
 
 def write_volume(path: Path, volume: NeuralVolume, truth: Floats | None = None, bound: float = 0.1) -> Path:

@@ -55,13 +55,25 @@ class DeviceModel:
             warp.array(places.ravel(), dtype=warp.float32, device=name),
             warp.array(sizes.ravel(), dtype=warp.int32, device=name),
             warp.array(np.ascontiguousarray(words).view(np.uint32), dtype=warp.uint32, device=name),
+            warp.array(_spline_coefficients(field), dtype=warp.float32, device=name),
         ]
         self.struct = NeuralStruct()
-        self.struct.cells, self.struct.places, self.struct.sizes, self.struct.weights = self._arrays
+        self.struct.cells, self.struct.places, self.struct.sizes, self.struct.weights, self.struct.spline = self._arrays
+        self._place_spline(field, shape)
         low, high = field.value_range
         self.struct.pairs, self.struct.low, self.struct.scale = self._count, low, high - low
         self.struct.last = warp.vec3(*(float(n - 1) for n in shape[::-1]))
         self.nbytes = sum(array.size * 4 for array in self._arrays)
+
+    def _place_spline(self, field: NeuralField, shape: Shape) -> None:
+        """From voxel coordinates (x, y, z) to cells of the spline; an axis of one voxel lies in the middle."""
+        warp, cells = runtime.start(), field.spline.cells[::-1] if field.spline else (0, 0, 0)
+        lengths = shape[::-1]
+        self.struct.spline_cells = warp.vec3i(*cells)
+        self.struct.spline_scale = warp.vec3(
+            *(c / (n - 1) if n > 1 else 0.0 for c, n in zip(cells, lengths, strict=True))
+        )
+        self.struct.spline_shift = warp.vec3(*(0.0 if n > 1 else c / 2 for c, n in zip(cells, lengths, strict=True)))
 
     def values_at(self, points: Voxels) -> Voxels:
         """Values at (n, 3) points (x, y, z) in voxel coordinates."""
@@ -105,6 +117,11 @@ class DeviceModel:
             first += len(cells)
         kind = np.float16 if self.device.is_cuda else np.float32
         return np.concatenate(parts).astype(kind), places, sizes
+
+
+def _spline_coefficients(field: NeuralField) -> Voxels:
+    """One number where there is no spline: an array on a device is never empty."""
+    return np.zeros(1, np.float32) if field.spline is None else field.spline.coefficients.astype(np.float32).ravel()
 
 
 def _cells(grid: FeatureGrid, feature: int) -> Floats:

@@ -34,7 +34,9 @@ VOXELS = wp.constant(PADDED)
 class NeuralStruct:
     """A field of feature grids. From a point in voxel coordinates (x, y, z) to a grid's nodes: three rows of four
     numbers in ``places``; ``sizes``: nodes along x, y, z and the first cell. pairs: of features, a multiple of 8.
-    weights: of the decoder. low, scale: from what it returns to values. last: the last voxel along (x, y, z)."""
+    weights: of the decoder. low, scale: from what it returns to values. last: the last voxel along (x, y, z). spline:
+    coefficients that count below the network, x fastest; spline_cells: along (x, y, z), 0 without one; from a voxel
+    to cells, ``spline_scale`` and ``spline_shift``."""
 
     cells: wp.array(dtype=wp.uint32)
     places: wp.array(dtype=wp.float32)
@@ -44,6 +46,10 @@ class NeuralStruct:
     low: wp.float32
     scale: wp.float32
     last: wp.vec3
+    spline: wp.array(dtype=wp.float32)
+    spline_cells: wp.vec3i
+    spline_scale: wp.vec3
+    spline_shift: wp.vec3
 
 
 def _native(text: str) -> str:

@@ -16,6 +16,33 @@ auto locate = [&](int g, float& a, float& b, float& c) -> unsigned {
     return (unsigned)(n[3] + (k*(n[1] + 1) + j)*(n[0] + 1) + i);
 };
 
+// The cubic spline under the network: 4 x 4 x 4 coefficients count.
+auto spline = [&]() -> float {
+    const int nx = model.spline_cells[0], ny = model.spline_cells[1], nz = model.spline_cells[2];
+    if (nx == 0) return 0.0f;
+    auto place = [](float at, int cells, float* weights) -> int {
+        at = wp::min(wp::max(at, 0.0f), (float)(cells));
+        const int first = wp::min((int)(at), cells - 1);
+        const float t = at - first, s = 1.0f - t;
+        weights[0] = s*s*s / 6.0f;
+        weights[1] = (3.0f*t*t*t - 6.0f*t*t + 4.0f) / 6.0f;
+        weights[2] = (3.0f*s*s*s - 6.0f*s*s + 4.0f) / 6.0f;
+        weights[3] = t*t*t / 6.0f;
+        return first;
+    };
+    float a[4], b[4], c[4];
+    const int i = place(x * model.spline_scale[0] + model.spline_shift[0], nx, a);
+    const int j = place(y * model.spline_scale[1] + model.spline_shift[1], ny, b);
+    const int k = place(z * model.spline_scale[2] + model.spline_shift[2], nz, c);
+    float total = 0.0f;
+    for (int n = 0; n < 4; ++n)
+        for (int m = 0; m < 4; ++m) {
+            const float* row = model.spline.data + ((long long)(k + n) * (ny + 3) + j + m) * (nx + 3) + i;
+            total += c[n] * b[m] * (a[0]*row[0] + a[1]*row[1] + a[2]*row[2] + a[3]*row[3]);
+        }
+    return total;
+};
+
 #if defined(__CUDA_ARCH__)
 
 constexpr int STRIDE = MAX_PAIRS + 4;
@@ -128,7 +155,7 @@ const unsigned which = lane & 3u;
 const float low_half = which & 1u ? sums[0][2] : sums[0][0], high_half = which & 1u ? sums[1][2] : sums[1][0];
 const float mine = which & 2u ? high_half : low_half;
 const float value = __shfl_sync(0xffffffffu, mine, (lane & 7u) * 4u + (lane >> 3));
-return model.low + model.scale * value;
+return model.low + model.scale * value + (is_wanted ? spline() : 0.0f);
 
 #else
 
@@ -161,7 +188,7 @@ add(features, 2 * model.pairs, first);
 add(first, HIDDEN, second);
 float value = 0.0f;
 for (int n = 0; n < HIDDEN; ++n) value += second[n] * w[n];
-return model.low + model.scale * value;
+return model.low + model.scale * value + spline();
 }
 
 #endif

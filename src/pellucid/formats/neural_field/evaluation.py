@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.formats.neural_field.field import FeatureGrid, Floats, HashLevel, NeuralField
+from pellucid.formats.neural_field.spline import spline_at, spline_on
 
 POINTS_AT_ONCE = 1 << 16
 Axes = tuple[Floats, Floats, Floats]
@@ -22,6 +23,8 @@ def values_at(field: NeuralField, points: Floats) -> Floats:
     for start in range(0, len(points), POINTS_AT_ONCE):
         some = np.ascontiguousarray(points[start : start + POINTS_AT_ONCE], np.float32)
         values[start : start + len(some)] = decode(field, encode(field, some))
+        if field.spline:
+            values[start : start + len(some)] += spline_at(field.spline, some)
     return values
 
 
@@ -36,7 +39,7 @@ def values_on(field: NeuralField, axes: Axes) -> Floats:
             part = z[k : k + slices], y[j : j + rows], x
             features = _encode_lattice(field, part)
             values[k : k + slices, j : j + rows] = decode(field, features).reshape([len(axis) for axis in part])
-    return values
+    return values if field.spline is None else values + spline_on(field.spline, axes)
 
 
 def encode(field: NeuralField, points: Floats) -> Floats:

@@ -5,13 +5,15 @@ Not here: their values at points (evaluation), their bytes (coding, container), 
 
 A point is (x, y, z) in [-1, 1]; the centres of the first and the last voxel of an axis are at -1 and 1. Features of all
 encodings are joined in the order of the fields below. Decoded values lie about [0, 1], and ``value_range`` maps them to
-the volume's.
+the volume's, or to those of what a spline leaves of it.
 """
 
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+
+from pellucid.formats.neural_field.spline import SplineGrid
 
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 ACTIVATIONS = ("relu", "snake")
@@ -74,7 +76,7 @@ class Decoder:
 class NeuralField:
     """A function from points in [-1, 1]³ to values.
 
-    kind: the model's name, for users. value_range: what decoded 0 and 1 stand for.
+    kind: the model's name, for users. value_range: what decoded 0 and 1 stand for. spline: is added to that.
     """
 
     kind: str
@@ -83,6 +85,7 @@ class NeuralField:
     hash_levels: tuple[HashLevel, ...] = ()
     fourier: FourierFeatures | None = None
     value_range: tuple[float, float] = (0.0, 1.0)
+    spline: SplineGrid | None = None
 
     @property
     def width(self) -> int:
@@ -94,7 +97,8 @@ class NeuralField:
     def parameter_count(self) -> int:
         grids = sum(grid.features.size + grid.transform.size for grid in self.grids)
         tables = sum(level.table.size for level in self.hash_levels)
-        return grids + tables + sum(weights.size for weights in self.decoder.weights)
+        spline = self.spline.coefficients.size if self.spline else 0
+        return grids + tables + spline + sum(weights.size for weights in self.decoder.weights)
 
     def with_range(self, low: float, high: float) -> "NeuralField":
         return replace(self, value_range=(low, high))

@@ -12,6 +12,7 @@ from pellucid.device import LaunchRange, choose, launch
 from pellucid.formats.neural_field.evaluation import Axes, decode, values_on
 from pellucid.formats.neural_field.field import Floats, NeuralField
 from pellucid.formats.neural_field.packed_field import PackedField
+from pellucid.formats.neural_field.spline import spline_on
 
 MIN_KERNEL_POINTS = 1 << 15
 """Fewer are not worth loading a kernel for."""
@@ -34,7 +35,7 @@ def kernel_values(field: NeuralField, packed: PackedField, axes: Axes) -> Floats
         some = axes[0][z], axes[1][y], axes[2][x]
         found = decode(field, encoded_lattice(packed, some))
         values[z, y, x] = found.reshape([len(axis) for axis in some])
-    return values
+    return values if field.spline is None else values + spline_on(field.spline, axes)
 
 
 def encoded_lattice(packed: PackedField, axes: Axes) -> Floats:

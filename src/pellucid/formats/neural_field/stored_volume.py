@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.box import Box
+from pellucid.box import Box, triple
 from pellucid.dataclass_json import from_json
 from pellucid.errors import Corrupted
 from pellucid.formats.damage import naming_damage
@@ -31,6 +31,7 @@ from pellucid.formats.neural_field.field import (
     NeuralField,
 )
 from pellucid.formats.neural_field.neural_volume import NeuralVolume, PlacedField
+from pellucid.formats.neural_field.spline import SUPPORT, SplineGrid
 from pellucid.formats.orientation import from_attributes, to_attributes
 from pellucid.formats.protocol import VOXEL_TYPES
 
@@ -51,11 +52,13 @@ Triple = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Steps:
-    """Steps to which parameters are rounded: for each grid, for each hash level, and for each layer's weights."""
+    """Steps to which parameters are rounded: for each grid, for each hash level, for each layer's weights, and for the
+    spline, if there is one."""
 
     grids: tuple[float, ...]
     hash_levels: tuple[float, ...]
     weights: tuple[float, ...]
+    spline: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,8 @@ class StoredHash:
 
 @dataclass(frozen=True)
 class StoredField:
-    """One field in the header of a file. grids: shapes (features, z, y, x). fourier: how many frequencies."""
+    """One field in the header of a file. grids: shapes (features, z, y, x). fourier: how many frequencies. spline: the
+    shape (z, y, x) of its coefficients, if there is one."""
 
     kind: str
     start: Triple
@@ -80,11 +84,13 @@ class StoredField:
     grids: tuple[tuple[int, int, int, int], ...] = ()
     hash_levels: tuple[StoredHash, ...] = ()
     fourier: int = 0
+    spline: tuple[Triple, ...] = ()
 
     @property
     def shapes(self) -> list[tuple[int, ...]]:
         """Of everything that is coded, in the order of the file."""
-        return [*self.layers, *self.grids, *((level.rows, level.features) for level in self.hash_levels)]
+        tables = ((level.rows, level.features) for level in self.hash_levels)
+        return [*self.layers, *self.grids, *tables, *self.spline]
 
     @property
     def parameter_count(self) -> int:
@@ -233,6 +239,7 @@ def _described(placed: PlacedField) -> StoredField:
         tuple(grids),
         tuple(StoredHash(level.resolution, *map(int, level.table.shape)) for level in one.hash_levels),
         len(one.fourier.frequencies) if one.fourier else 0,
+        (triple(one.spline.coefficients.shape),) if one.spline else (),
     )
 
 
@@ -241,7 +248,8 @@ def coded_field(one: NeuralField, steps: Steps) -> bytes:
     plain = [grid.transform for grid in one.grids] + ([one.fourier.frequencies] if one.fourier else [])
     arrays = list(one.decoder.weights)
     arrays += [grid.features for grid in one.grids] + [level.table for level in one.hash_levels]
-    pairs = zip(arrays, (*steps.weights, *steps.grids, *steps.hash_levels), strict=True)
+    arrays += [one.spline.coefficients] if one.spline else []
+    pairs = zip(arrays, (*steps.weights, *steps.grids, *steps.hash_levels, *steps.spline), strict=True)
     return b"".join([*(array.astype("<f4").tobytes() for array in plain), coded_arrays(list(pairs))])
 
 
@@ -255,7 +263,12 @@ def _difference(one: NeuralField, before: NeuralField) -> NeuralField:
         grids=tuple(FeatureGrid(new.features - old.features, new.transform) for new, old in grids),
         hash_levels=tuple(HashLevel(new.resolution, new.table - old.table) for new, old in levels),
         decoder=Decoder(tuple(new - old for new, old in weights), one.decoder.activation),
+        spline=_spline_difference(one.spline, before.spline),
     )
+
+
+def _spline_difference(one: SplineGrid | None, before: SplineGrid | None) -> SplineGrid | None:
+    return SplineGrid(one.coefficients - before.coefficients) if one and before else one
 
 
 def _arrays(data: bytes, stored: StoredField, before: list[Floats]) -> list[Floats]:
@@ -278,7 +291,7 @@ def _decoded(data: bytes, stored: StoredField, arrays: list[Floats]) -> NeuralFi
     weights, arrays = tuple(arrays[: len(stored.layers)]), arrays[len(stored.layers) :]
     transforms = plain[: 12 * len(stored.grids)].reshape(-1, 3, 4)
     grids = tuple(FeatureGrid(*pair) for pair in zip(arrays, transforms, strict=False))
-    tables = zip(stored.hash_levels, arrays[len(grids) :], strict=True)
+    tables = zip(stored.hash_levels, arrays[len(grids) :], strict=False)
     levels = tuple(HashLevel(level.resolution, table) for level, table in tables)
     return NeuralField(
         stored.kind,
@@ -287,6 +300,7 @@ def _decoded(data: bytes, stored: StoredField, arrays: list[Floats]) -> NeuralFi
         levels,
         _fourier(plain[12 * len(grids) :]),
         stored.value_range,
+        SplineGrid(arrays[-1]) if stored.spline else None,
     )
 
 
@@ -322,7 +336,8 @@ def _fault(stored: StoredField, shape: Triple) -> str:
     sizes = [n for one in stored.shapes for n in one]
     if not all(0 <= low < high <= length for low, high, length in box):
         return "one of its fields lies outside the volume"
-    if not all(0 < n <= MAX_PARAMETERS for n in sizes) or not 0 <= stored.fourier <= MAX_WIDTH:
+    is_spline = len(stored.spline) <= 1 and all(n >= SUPPORT for one in stored.spline for n in one)
+    if not (is_spline and all(0 < n <= MAX_PARAMETERS for n in sizes) and 0 <= stored.fourier <= MAX_WIDTH):
         return "a shape in its header is invalid"
     if not all(0 < level.resolution <= MAX_RESOLUTION for level in stored.hash_levels):
         return "the resolution of a hash grid is invalid"
