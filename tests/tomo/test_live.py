@@ -149,3 +149,17 @@ def test_views_that_come_in_any_order_are_followed_and_their_axis_found(tmp_path
     assert images[0].axis == (COLUMNS - 1) / 2
     assert images[-1].axis == pytest.approx(AXIS, abs=0.25)
     assert_slices_of(images[-1], whole(SCAN, images[-1].axis))
+
+
+def test_a_second_half_turn_that_has_only_begun_changes_nothing(device: Device) -> None:
+    """Angles that have come twice count half as much each: the slices are those of the whole volume at every moment."""
+    angles = np.arange(96) * 2 * np.pi / 96
+    scan = simulate(foam(20, 8), Detector(ROWS, COLUMNS, axis_column=AXIS, flats=3), angles)
+    found = attenuate(scan.projections.read(), scan.projections.times, Calibration.of(scan), choose("cpu")).sinograms
+    slices = LiveSlices(ROWS, COLUMNS, AXIS, RECIPE, device)
+    half_turn = whole(SCAN)[ROWS // 2]
+    for views in (slice(0, 48), slice(48, 60), slice(60, 72), slice(72, 96)):
+        part = np.ascontiguousarray(found[:, views])
+        slices.add(primitives(device).to_device(part), angles[views])
+        error = slices.cross(scan.pixel_size_um).xy - half_turn
+        assert np.sqrt(np.mean(error**2)) < 0.02 * half_turn.max(), views

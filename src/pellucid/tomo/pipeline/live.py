@@ -3,8 +3,10 @@
 Here: OrthogonalSlices (the slices), LiveSlices (which adds views as they come), follow (which waits for them).
 Not here: showing them (cli), whole volumes (pipeline).
 
-Every view is filtered and added once. What a view counts for follows from all angles so far, so that the slices are
-right at any moment, apart from the wedge that is still missing. Rings are not removed: that takes all views.
+Every view is filtered and added once, to the sum of its sector of the half turn. What a view counts for follows from all
+angles so far, and is the same for all views of a sector, so that the slices are right at any moment, apart from the
+wedge that is still missing: also while a full turn comes by the same angles again. Rings are not removed: that takes
+all views.
 """
 
 import time
@@ -26,11 +28,14 @@ from pellucid.tomo.pipeline.slabs import filtered, mended
 from pellucid.tomo.recipe import AUTOMATIC, Recipe
 from pellucid.tomo.reference.projection import circle_radius
 from pellucid.tomo.reference.view_weights import view_weights
-from pellucid.tomo.scan import CM_UM, Floats, Scan
+from pellucid.tomo.scan import CM_UM, Floats, Indices, Scan
 from pellucid.tomo.scan_files.assembly import ScanOptions
 from pellucid.tomo.scan_files.registry import open_scan
 
 VIEWS_AT_ONCE = 32
+MAX_SECTORS, MIN_SECTORS = 36, 6
+SECTOR_BYTES = 2**29
+"""For the sums of all sectors: as many as fit."""
 PERIOD_S = 0.5
 SAME_AXIS = 0.25
 """Columns that an axis may be found beside the old one before everything is added anew."""
@@ -68,8 +73,10 @@ class LiveSlices:
         middle = away[columns // 2]
         across, down = (np.stack(pair, axis=1) for pair in ((away, 0 * away - middle), (0 * away + middle, -away)))
         self._points = [room.to_device(points.astype(np.float32)) for points in (across, down)]
-        self._lines = [room.zeros((rows, columns), np.float32) for _ in self._points]
-        self._xy: Voxels = np.zeros((columns, columns), np.float32)
+        fitting = SECTOR_BYTES // (4 * columns * (2 * rows + columns))
+        self._sectors = max(MIN_SECTORS, min(MAX_SECTORS, fitting))
+        self._lines = [room.zeros((self._sectors, rows, columns), np.float32) for _ in self._points]
+        self._xy: Voxels = np.zeros((self._sectors, columns, columns), np.float32)
         self._border_sums = np.zeros((3, rows))
         self._angles: list[float] = []
 
@@ -79,20 +86,32 @@ class LiveSlices:
 
     def add(self, sinograms: Array, angles_rad: Floats) -> None:
         """Attenuation (row, view, column) of new views; the sinograms are overwritten."""
+        ends = RowEnds(self._edges(sinograms), np.full(len(sinograms), self.axis))
+        filtered(sinograms, ends, self._recipe, self._device)
+        sectors = self._sectors_of(angles_rad)
+        for sector in np.unique(sectors).tolist():
+            some = np.flatnonzero(sectors == sector)
+            part = sinograms if len(some) == len(sectors) else sinograms[:, some]
+            self._add_to(sector, part, angles_rad[some])
+        self._angles += angles_rad.tolist()
+
+    def _sectors_of(self, angles_rad: Floats) -> Indices:
+        share = np.mod(angles_rad, np.pi) / np.pi
+        return np.minimum((share * self._sectors).astype(np.int64), self._sectors - 1)
+
+    def _add_to(self, sector: int, sinograms: Array, angles_rad: Floats) -> None:
+        """Filtered views of one sector."""
         from pellucid.tomo.kernels import live as kernels
 
         device, room = self._device, primitives(self._device)
-        ends = RowEnds(self._edges(sinograms), np.full(len(sinograms), self.axis))
-        filtered(sinograms, ends, self._recipe, device)
         turns = room.to_device(np.stack([np.cos(angles_rad), np.sin(angles_rad)], axis=1).astype(np.float32))
         for points, lines in zip(self._points, self._lines, strict=True):
             inputs = [sinograms, turns, points, self.axis]
-            launch(kernels.add_lines, lines.shape, inputs=inputs, outputs=[lines], device=device)
+            launch(kernels.add_lines, lines.shape[1:], inputs=inputs, outputs=[lines[sector]], device=device)
         middle = len(sinograms) // 2
         geometry = ParallelGeometry.shared(angles_rad, self.axis, 1, is_circle=False)
         added = back_project(sinograms[middle : middle + 1], geometry, device, np.ones(len(angles_rad)))
-        self._xy += room.to_host(added)[0]
-        self._angles += angles_rad.tolist()
+        self._xy[sector] += room.to_host(added)[0]
 
     def _edges(self, sinograms: Array) -> Array:
         """What is behind the border of every row, judged by all views that have come so far."""
@@ -103,15 +122,28 @@ class LiveSlices:
 
     def cross(self, pixel_size_um: float | None = None) -> OrthogonalSlices:
         """The slices that all views so far make."""
-        weight = view_weights(np.array(self._angles)).mean() * (CM_UM / pixel_size_um if pixel_size_um else 1.0)
-        columns = self._xy.shape[1]
+        weights = self._sector_weights() * (CM_UM / pixel_size_um if pixel_size_um else 1.0)
+        columns = self._xy.shape[2]
         away = np.arange(columns) - (columns - 1) / 2
         reach = circle_radius(columns, self.axis) if self._recipe.is_circle else np.inf
         middle = away[columns // 2] ** 2
-        line = weight * (away**2 + middle <= reach**2)
-        xz, yz = (primitives(self._device).to_host(lines) * line.astype(np.float32) for lines in self._lines)
-        xy = self._xy * (weight * (away[:, None] ** 2 + away**2 <= reach**2)).astype(np.float32)
+        line = (away**2 + middle <= reach**2).astype(np.float32)
+        xz, yz = (_weighted(primitives(self._device).to_host(lines), weights) * line for lines in self._lines)
+        xy = _weighted(self._xy, weights) * (away[:, None] ** 2 + away**2 <= reach**2)
         return OrthogonalSlices(xy, xz, yz, self.views, self.axis, pixel_size_um)
+
+    def _sector_weights(self) -> Floats:
+        """What a view of each sector counts for; 0 where there is none."""
+        angles = np.array(self._angles)
+        sectors = self._sectors_of(angles)
+        total = np.bincount(sectors, view_weights(angles), self._sectors)
+        return total / np.maximum(1, np.bincount(sectors, minlength=self._sectors))
+
+
+def _weighted(sums: Voxels, weights: Floats) -> Voxels:
+    """The sums of all sectors, (sector, ...), together."""
+    found: Voxels = np.tensordot(weights.astype(np.float32), sums, axes=1)
+    return found
 
 
 def _rest(seconds: float) -> bool:
