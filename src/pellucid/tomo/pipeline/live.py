@@ -3,10 +3,9 @@
 Here: OrthogonalSlices (the slices), LiveSlices (which adds views as they come), follow (which waits for them).
 Not here: showing them (cli), whole volumes (pipeline).
 
-Every view is filtered and added once, to the sum of its sector of the half turn. What a view counts for follows from all
-angles so far, and is the same for all views of a sector, so that the slices are right at any moment, apart from the
-wedge that is still missing: also while a full turn comes by the same angles again. Rings are not removed: that takes
-all views.
+Every view is filtered and added once, to the sum of its sector of the half turn. The weight of a view follows from all
+angles so far and is the same for all views of a sector. So the slices are right at any moment, apart from the wedge
+that is still missing, also while a full turn passes the same angles again. Rings are not removed: that takes all views.
 """
 
 import time
