@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from dataclasses import replace
 from math import prod
 from pathlib import Path
@@ -98,6 +99,32 @@ def test_an_interrupted_job_continues(source: Path, network: Path, expected: Vox
     whole = StopsAfter(-1, memory_bytes=2**30)
     apply_network(source, tmp_path / "b.n5", network, options, control=RunControl(whole))[0].close()
     assert rest.finished == whole.finished - 3
+
+
+def test_it_continues_with_the_same_windows_when_there_is_less_memory(
+    source: Path, network: Path, expected: Voxels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pellucid.infer.job.memory_model", lambda *_: MemoryModel(0, 100.0))
+    options, target, large, small = InferenceOptions(chunk=(16, 16, 16)), tmp_path / "out.n5", 5_000_000, 2_000_000
+    with pytest.raises(KeyboardInterrupt):
+        apply_network(source, target, network, options, control=RunControl(StopsAfter(2, memory_bytes=large)))
+    rest = StopsAfter(-1, memory_bytes=2 * large)
+    volume, report = apply_network(source, target, network, options, control=RunControl(rest, is_checked=False))
+    with volume:
+        assert_close(volume.read(), expected)
+    whole = StopsAfter(-1, memory_bytes=large)
+    _, same = apply_network(source, tmp_path / "b.n5", network, options, control=RunControl(whole, is_checked=False))
+    assert report.networks[0].window == same.networks[0].window != (40, 50, 45)
+    assert rest.finished == whole.finished - 2 > 0
+    with pytest.raises(KeyboardInterrupt):
+        apply_network(
+            source, tmp_path / "c.n5", network, options, control=RunControl(StopsAfter(2, memory_bytes=large))
+        )
+    rest = StopsAfter(-1, memory_bytes=small)  # Too little for those windows: all blocks are done again.
+    volume, report = apply_network(source, tmp_path / "c.n5", network, options, control=RunControl(rest))
+    with volume:
+        assert_close(volume.read(), expected)
+    assert prod(report.networks[0].window) < prod(same.networks[0].window)
 
 
 def test_another_network_under_the_same_name_begins_anew(source: Path, network: Path, tmp_path: Path) -> None:
@@ -199,6 +226,13 @@ def test_the_memory_of_a_network_is_measured_once(tmp_path: Path, monkeypatch: p
     assert 20 < model.bytes_per_voxel < 2000  # Seven channels in float32, and the windows that come in and go out.
     monkeypatch.setattr(subprocess, "run", None)
     assert memory_model(network) == model
+
+
+def test_the_memory_of_the_program_that_measures_does_not_count() -> None:
+    held = np.ones(2**29, np.uint8)
+    command = [sys.executable, "-P", "-c", "from pellucid.infer.memory_probe import peak_bytes; print(peak_bytes())"]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert held[-1] and 2**20 < int(printed) < 2**28
 
 
 @pytest.mark.parametrize(("megabytes", "size"), [(1000, (200, 200, 200)), (100, (84, 100, 100)), (12, (44, 48, 48))])

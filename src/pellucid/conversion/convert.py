@@ -123,7 +123,7 @@ class _Job:
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
     def first_stages(self, partial: PartialOutput, grain: Shape, *, is_resumed: bool) -> list[Stage]:
-        return [plan_stage("Copying", self._copy_task(partial.output, grain), self.engine)]
+        return [plan_stage("Copying", self._copy_task(partial.output, grain), self.engine, partial.folder)]
 
     def _copy_task(self, output: Location, output_chunk: Shape) -> CopyTask:
         return CopyTask(

@@ -9,17 +9,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from pellucid.box import Shape
+from pellucid.box import Shape, triple
 from pellucid.engines.budget import choose_block
+from pellucid.engines.earlier_plan import EarlierPlan
 from pellucid.engines.engine import Engine
 from pellucid.engines.level_task import ReduceTask
 from pellucid.engines.markers import Markers, job_key
+from pellucid.engines.partial_output import PartialOutput
 from pellucid.engines.run import run
 from pellucid.engines.task import BlockResult, Task
 from pellucid.errors import NotEnoughMemory
-from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout
 from pellucid.volume.blocks import Block, split
 
@@ -56,14 +57,27 @@ class Stage:
         return job_key(self.task, self.blocks)
 
 
-def plan_stage(name: str, task: VolumeTask, engine: Engine) -> Stage:
-    """Blocks that fit into the engine's memory, for all its workers at once where that can be."""
-    options = engine.options
-    try:
-        block = _block(task, options.memory_bytes // options.workers)
-    except NotEnoughMemory:  # One block at a time may still fit.
-        block = _block(task, options.memory_bytes)
+def plan_stage(name: str, task: VolumeTask, engine: Engine, folder: Path) -> Stage:
+    """Blocks that fit into the engine's memory, for all its workers at once where that can be.
+
+    folder: of the unfinished output. An interrupted stage keeps its blocks if they still fit.
+    """
+    options, earlier = engine.options, EarlierPlan(folder)
+    block = _earlier_block(earlier.read(name), task, options.memory_bytes)
+    if block is None:
+        try:
+            block = _block(task, options.memory_bytes // options.workers)
+        except NotEnoughMemory:  # One block at a time may still fit.
+            block = _block(task, options.memory_bytes)
+        earlier.write(name, block)
     return Stage(name, task, split(task.shape, block))
+
+
+def _earlier_block(found: Any, task: VolumeTask, memory_bytes: int) -> Shape | None:
+    if not isinstance(found, list) or len(found) != 3:
+        return None
+    block = triple(found)
+    return block if task.cost(block) <= memory_bytes else None
 
 
 def _block(task: VolumeTask, budget_bytes: int) -> Shape:
@@ -71,13 +85,13 @@ def _block(task: VolumeTask, budget_bytes: int) -> Shape:
 
 
 def plan_levels_after(
-    first: Stage, output: Location, layout: Layout, how: str, grains: Sequence[Shape], engine: Engine
+    first: Stage, partial: PartialOutput, layout: Layout, how: str, grains: Sequence[Shape], engine: Engine
 ) -> list[Stage]:
     """All stages of a job: the first, and one for each coarser level."""
     stages = [first]
     for level in range(1, len(layout.levels)):
-        task = ReduceTask(str(output), layout, level, how, grains[level], after=stages[-1].key)
-        stages.append(plan_stage(f"Making level {level}", task, engine))
+        task = ReduceTask(str(partial.output), layout, level, how, grains[level], after=stages[-1].key)
+        stages.append(plan_stage(f"Making level {level}", task, engine, partial.folder))
     return stages
 
 

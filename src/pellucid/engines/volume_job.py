@@ -92,7 +92,7 @@ def _plan(job: VolumeJob, partial: PartialOutput, *, is_resumed: bool) -> list[S
             )
         grains = writer.grains
     *before, first = job.first_stages(partial, grains[0], is_resumed=is_resumed)
-    return [*before, *plan_levels_after(first, partial.output, job.layout, job.reduce, grains, job.engine)]
+    return [*before, *plan_levels_after(first, partial, job.layout, job.reduce, grains, job.engine)]
 
 
 @contextmanager

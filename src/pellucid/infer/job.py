@@ -6,15 +6,19 @@ Not here: carrying it out (apply, engines.volume_job), the work on a block (task
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from math import prod
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 
 from pellucid.box import Box, Shape, triple
 from pellucid.conversion.convert import DEFAULT_CHUNK
+from pellucid.dataclass_json import from_json
+from pellucid.device.hardware import Device, choose
+from pellucid.engines.earlier_plan import EarlierPlan
 from pellucid.engines.engine import Engine
 from pellucid.engines.partial_output import PartialOutput
 from pellucid.engines.stages import Stage, plan_stage
@@ -24,7 +28,7 @@ from pellucid.formats.location import Location
 from pellucid.formats.orientation import at_level, cropped
 from pellucid.formats.protocol import Layout, Level
 from pellucid.infer.deviation import measure_deviation
-from pellucid.infer.memory import memory_model
+from pellucid.infer.memory import MemoryModel, memory_model
 from pellucid.infer.network_files.network import Network, NetworkForm
 from pellucid.infer.network_files.transforms import ValueTransform
 from pellucid.infer.output_rule import OutputRule
@@ -34,15 +38,20 @@ from pellucid.infer.report import NetworkReport
 from pellucid.infer.runtime import RuntimeRequest, open_runtime
 from pellucid.infer.sources import VolumeSource, VoxelSource
 from pellucid.infer.statistics import ValueStatistics, measure_sample, measure_statistics
-from pellucid.infer.task import NetworkPlan, NetworkTask, computed_factors, layer_bytes
+from pellucid.infer.task import NetworkPlan, NetworkTask, WindowChoice, computed_factors, layer_bytes
+from pellucid.infer.windows import Windows
 from pellucid.volume.levels import plan_levels
 from pellucid.volume.volume import Volume
 
 Source = str | Path | Location | Volume
 WINDOW_SHARE = 0.6
 """Of a block's memory, for the network; the rest is for what it reads and writes."""
+GPU_SHARE = 0.85
+"""Of the free memory of a GPU."""
 CACHE_SHARE = 0.3
 """Of the network's memory, for results of windows that are blended."""
+WINDOWS = "windows"
+"""Under which an interrupted run finds those that it had."""
 
 
 @dataclass(frozen=True)
@@ -120,26 +129,30 @@ class InferenceJob:
     def key(self) -> str:
         prints = [fingerprint(volume.location) for volume in self.volumes]
         named = [str(volume.location) for volume in self.volumes]
-        facts = (prints, named, self.layout, self.plans, self.rule, self.region)
+        # Not the windows: the same job continues with those that it had, whatever memory there is now.
+        networks = [(plan.path, plan.form, plan.digest, plan.statistics, plan.shape) for plan in self.plans]
+        facts = (prints, named, self.layout, networks, self.options.window, self.rule, self.region)
         return hashlib.sha256(repr(facts).encode()).hexdigest()
 
     def first_stages(self, partial: PartialOutput, grain: Shape, *, is_resumed: bool) -> list[Stage]:
+        plans = _earlier_choices(self.plans, EarlierPlan(partial.folder), self.engine.options.memory_bytes)
         task = NetworkTask(
             sources=tuple(str(volume.location) for volume in self.volumes),
             target=str(partial.output),
             layout=self.layout,
             region=self.region,
-            plans=self.plans,
+            plans=plans,
             rule=self.rule,
             output_chunk=grain,
             source_itemsize=max(volume.dtype.itemsize for volume in self.volumes),
             device=self.options.device,
         )
-        return [plan_stage("Applying the network", task, self.engine)]
+        return [plan_stage("Applying the network", task, self.engine, partial.folder)]
 
     def report(self, stage: Stage, *, is_checked: bool) -> tuple[NetworkReport, ...]:
         """What is known before it runs; the deviation is measured now."""
-        factors = computed_factors(self.plans, stage.blocks)
+        task = cast(NetworkTask, stage.task)
+        factors = computed_factors(task.plans, stage.blocks)
         return tuple(
             NetworkReport(
                 path=plan.path,
@@ -150,9 +163,9 @@ class InferenceJob:
                 factor=factor,
                 runtime=predictor.runtime.name,
                 warnings=predictor.network.warnings,
-                deviation=measure_deviation(predictor, source) if is_checked else None,
+                deviation=measure_deviation(replace(predictor, windows=plan.windows), source) if is_checked else None,
             )
-            for plan, predictor, source, factor in zip(self.plans, self.predictors, self.sources, factors, strict=True)
+            for plan, predictor, source, factor in zip(task.plans, self.predictors, self.sources, factors, strict=True)
         )
 
 
@@ -163,36 +176,59 @@ def _plan(
     engine: Engine,
     request: tuple[str, Shape | None],
 ) -> tuple[NetworkPlan, Predictor]:
-    device, window = request
-    runtime = open_runtime(RuntimeRequest(network.model, device))
-    memory = memory_model(network)
-    budget = _budget(engine)
-    try:
-        windows = plan_windows(network, shape, memory, budget, window)
-    except NotEnoughMemory:  # One block at a time may still fit.
-        budget = int(engine.options.memory_bytes * WINDOW_SHARE)
-        windows = plan_windows(network, shape, memory, budget, window)
+    requested_device, window = request
+    runtime = open_runtime(RuntimeRequest(network.model, requested_device))
+    gpu = choose(requested_device if ":" in requested_device else "cuda") if runtime.is_gpu else None
+    memory = memory_model(network, gpu.name if gpu else "cpu", runtime.name)
+    budget, windows = _largest_windows(network, shape, memory, window, _budgets(engine, gpu))
     batch = choose_batch(network, windows, memory, budget, is_gpu=runtime.is_gpu)
     cached = layer_bytes(windows, shape, network.output_channels * prod(network.scale)) if windows.is_blended else 0
+    memory_here = MemoryModel(0, 0.0) if gpu else memory
     plan = NetworkPlan(
         path=network.path,
         form=network.form,
         digest=network.digest,
-        windows=windows,
-        batch=batch,
+        choice=WindowChoice(windows, batch, memory_here, min(cached, int(_budgets(engine, None)[0] * CACHE_SHARE))),
         statistics=statistics,
-        memory=memory,
         scale=network.scale,
         shape=shape,
         neighbours=network.neighbours,
         channels=network.output_channels,
-        cache_bytes=min(cached, int(budget * CACHE_SHARE)),
     )
     return plan, Predictor(network, windows, runtime, statistics, batch)
 
 
-def _budget(engine: Engine) -> int:
-    return int(engine.options.memory_bytes / engine.options.workers * WINDOW_SHARE)
+def _earlier_choices(
+    plans: tuple[NetworkPlan, ...], earlier: EarlierPlan, memory_bytes: int
+) -> tuple[NetworkPlan, ...]:
+    """The plans with the windows of an interrupted run, if these still fit."""
+    found = earlier.read(WINDOWS)
+    if isinstance(found, list) and len(found) == len(plans):
+        with suppress(InvalidInput):
+            choices = [from_json(WindowChoice, one, WINDOWS) for one in found]
+            before = tuple(replace(plan, choice=one) for plan, one in zip(plans, choices, strict=True))
+            if all(plan.window_bytes <= memory_bytes for plan in before):
+                return before
+    earlier.write(WINDOWS, [asdict(plan.choice) for plan in plans])
+    return plans
+
+
+def _largest_windows(
+    network: Network, shape: Shape, memory: MemoryModel, window: Shape | None, budgets: Sequence[int]
+) -> tuple[int, Windows]:
+    """The first of the budgets in which a window fits, and the windows."""
+    for budget in budgets[:-1]:
+        with suppress(NotEnoughMemory):
+            return budget, plan_windows(network, shape, memory, budget, window)
+    return budgets[-1], plan_windows(network, shape, memory, budgets[-1], window)
+
+
+def _budgets(engine: Engine, gpu: Device | None) -> list[int]:
+    """Bytes for the network: of a GPU, or a worker's share of the memory, then that of a worker alone."""
+    if gpu is not None:
+        return [int(gpu.free_bytes() * GPU_SHARE)]
+    whole = engine.options.memory_bytes * WINDOW_SHARE
+    return [int(whole / engine.options.workers), int(whole)]
 
 
 def _statistics(

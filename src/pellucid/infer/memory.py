@@ -1,4 +1,4 @@
-"""How much memory a network takes for a window, measured once for each network and runtime.
+"""How much memory a network takes for a window, measured once for each network, runtime and kind of device.
 
 Here: MemoryModel; measuring it in a process of its own, and keeping the result in the cache folder.
 Not here: how large windows become (planning).
@@ -13,6 +13,7 @@ from math import prod
 from pathlib import Path
 
 from pellucid.box import Shape
+from pellucid.device.hardware import choose
 from pellucid.errors import InvalidInput
 from pellucid.infer.network_files.network import Network
 from pellucid.python_processes import module_command
@@ -21,11 +22,13 @@ from pellucid.settings import current, make_private_folder
 EDGES_2D, EDGES_3D = (96, 320), (24, 64)
 """Of the two windows that are measured; the difference is what voxels take."""
 TIMEOUT_S = 300
+PROBE = 2
+"""How it is measured: what an earlier way found is measured again."""
 
 
 @dataclass(frozen=True)
 class MemoryModel:
-    """Bytes that a network takes: once, and for each voxel that it computes at a time."""
+    """Bytes that a network takes where it runs: once, and for each voxel that it computes at a time."""
 
     base_bytes: int
     bytes_per_voxel: float
@@ -34,20 +37,20 @@ class MemoryModel:
         return self.base_bytes + int(self.bytes_per_voxel * voxels)
 
 
-def memory_model(network: Network) -> MemoryModel:
-    """From the cache, or measured now."""
-    place = _cached(network)
+def memory_model(network: Network, device: str = "cpu", runtime: str = "") -> MemoryModel:
+    """From the cache, or measured now. device: cpu, or the name of a GPU. runtime: what users call it."""
+    place = _cached(network, device, runtime)
     try:
         return MemoryModel(**json.loads(place.read_text()))
     except (OSError, ValueError, TypeError):
-        found = measure(network)
+        found = measure(network, device)
     make_private_folder(place.parent)
     place.write_text(json.dumps(asdict(found)))
     return found
 
 
-def measure(network: Network) -> MemoryModel:
-    """Run the network on two windows in a process of its own, whose largest memory the operating system knows."""
+def measure(network: Network, device: str = "cpu") -> MemoryModel:
+    """Run the network on two windows in a process of its own, whose memory is its own."""
     windows = [prod(window) for window in _windows(network)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "network.onnx"
@@ -56,7 +59,7 @@ def measure(network: Network) -> MemoryModel:
             {one.name: _tensor_shape(one.axes, one.shape, w) for one in network.inputs} for w in _windows(network)
         ]
         types = {one.name: one.dtype for one in network.inputs}
-        request = json.dumps({"model": str(path), "shapes": shapes, "types": types})
+        request = json.dumps({"model": str(path), "shapes": shapes, "types": types, "device": device})
         peaks = _run_probe(request)
     before, *used = peaks
     slope = (used[-1] - used[0]) / max(1, windows[-1] - windows[0]) if len(windows) > 1 else used[0] / windows[0]
@@ -101,8 +104,10 @@ def _run_probe(request: str) -> list[int]:
     return found
 
 
-def _cached(network: Network) -> Path:
+def _cached(network: Network, device: str, runtime: str) -> Path:
     from importlib.metadata import version
 
-    key = hashlib.sha256(f"{network.digest} {network.form.axes} {version('onnxruntime')}".encode()).hexdigest()[:32]
+    where = "cpu" if device == "cpu" else choose(device).label
+    facts = f"{network.digest} {network.form.axes} {version('onnxruntime')} {runtime} {where} {PROBE}"
+    key = hashlib.sha256(facts.encode()).hexdigest()[:32]
     return current().cache_folder / "networks" / f"{key}.json"

@@ -31,6 +31,17 @@ from pellucid.volume.volume import open_volume
 
 
 @dataclass(frozen=True)
+class WindowChoice:
+    """What was chosen by the memory that there was. batch: windows at a time. memory: of this machine's, not of a
+    GPU's. cache_bytes: for results of windows that several blocks need."""
+
+    windows: Windows
+    batch: int
+    memory: MemoryModel
+    cache_bytes: int = 0
+
+
+@dataclass(frozen=True)
 class NetworkPlan:
     """How one network runs, without the network itself. digest: of the network that was planned with. shape: of its
     input. channels: of its output."""
@@ -38,23 +49,24 @@ class NetworkPlan:
     path: str
     form: NetworkForm
     digest: str
-    windows: Windows
-    batch: int
+    choice: WindowChoice
     statistics: tuple[ValueStatistics, ...]
-    memory: MemoryModel
     scale: Shape
     shape: Shape
     neighbours: int
     channels: int
-    cache_bytes: int = 0
+
+    @property
+    def windows(self) -> Windows:
+        return self.choice.windows
 
     def open(self, device: str) -> Predictor:
         network = load_network(self.path, self.form)
         if network.digest != self.digest:
             raise InvalidInput(f"{self.path} has changed since the work began.", remedy="Run the command again.")
         runtime = open_runtime(RuntimeRequest(network.model, device))
-        cache = WindowCache(self.cache_bytes)
-        return Predictor(network, self.windows, runtime, self.statistics, self.batch, cache=cache)
+        cache = WindowCache(self.choice.cache_bytes)
+        return Predictor(network, self.windows, runtime, self.statistics, self.choice.batch, cache=cache)
 
     def computed(self, box: Box) -> int:
         """Voxels that are computed for a box of its input."""
@@ -65,7 +77,7 @@ class NetworkPlan:
     @property
     def keeps_all(self) -> bool:
         """Whether blended windows stay in the cache until every block has used them."""
-        return self.windows.is_blended and self.cache_bytes >= layer_bytes(
+        return self.windows.is_blended and self.choice.cache_bytes >= layer_bytes(
             self.windows, self.shape, self.channels * prod(self.scale)
         )
 
@@ -79,8 +91,10 @@ class NetworkPlan:
     @property
     def window_bytes(self) -> int:
         """While a window is computed: the network's memory, and the window in float32 before and after."""
-        voxels = prod(self.windows.size) * self.batch
-        return self.memory.cost(voxels) + 8 * voxels * (1 + 2 * self.neighbours + self.channels * prod(self.scale))
+        voxels = prod(self.windows.size) * self.choice.batch
+        return self.choice.memory.cost(voxels) + 8 * voxels * (
+            1 + 2 * self.neighbours + self.channels * prod(self.scale)
+        )
 
 
 @dataclass(frozen=True)
@@ -124,7 +138,7 @@ class NetworkTask(OutputTask):
             shape = plan.input_shape(shape)
             is_first = plan is self.plans[0]
             itemsize = self.source_itemsize * len(self.sources) if is_first else 4 * plan.channels
-            total += prod(shape) * itemsize + plan.window_bytes + plan.cache_bytes
+            total += prod(shape) * itemsize + plan.window_bytes + plan.choice.cache_bytes
         return total
 
     @contextmanager

@@ -250,14 +250,14 @@ class _Job:
             self.itemsize,
             self.slabs.device.name,
         )
-        return [plan_stage("Preparing projections", task, self.engine)]
+        return [plan_stage("Preparing projections", task, self.engine, folder)]
 
     @property
     def reduce(self) -> str:
         return self.request.output.reduce
 
     def first_stages(self, partial: PartialOutput, grain: Shape, *, is_resumed: bool) -> list[Stage]:
-        slabs = plan_stage("Reconstructing", self._task(partial, grain), self.engine)
+        slabs = plan_stage("Reconstructing", self._task(partial, grain), self.engine, partial.folder)
         return [*self._before(partial.folder, is_resumed=is_resumed), slabs]
 
     def _task(self, partial: PartialOutput, output_chunk: Shape) -> SlabTask:
