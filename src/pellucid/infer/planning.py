@@ -5,6 +5,7 @@ Not here: where the windows are (windows), what a window takes (memory).
 """
 
 from dataclasses import replace
+from itertools import product
 from math import prod
 
 from pellucid.box import Shape, triple
@@ -60,18 +61,30 @@ def is_exact(network: Network, halo: Shape) -> bool:
 
 
 def _fitted(windows: Windows, full: Shape, limit: int) -> Windows:
-    """The axis that is longest is divided once more until the window has few enough voxels."""
-    parts, size = [1, 1, 1], full
-    while prod(size) > limit:
-        axis = max(range(3), key=lambda axis: size[axis])
-        parts[axis] += 1
-        step, margin = windows.step[axis], windows.margin[axis]
-        edge = -(-full[axis] // (parts[axis] * step)) * step + 2 * margin
-        smaller = min(edge, size[axis] - step)
-        if smaller < windows.min_size[axis]:
+    """Of all divisions whose windows have few enough voxels, the one that computes least; else the finest."""
+    choices = [_divisions(windows, axis, full[axis]) for axis in range(3)]
+    best: tuple[int, int, Shape] | None = None
+    for (z, whole_z), (y, whole_y) in product(choices[0], choices[1]):
+        fitting = [one for one in choices[2] if z * y * one[0] <= limit]
+        if fitting:
+            x, whole_x = fitting[0]
+            found = (whole_z * whole_y * whole_x, -z * y * x, (z, y, x))
+            best = found if best is None else min(best, found)
+    return replace(windows, size=best[2] if best else triple(one[-1][0] for one in choices))
+
+
+def _divisions(windows: Windows, axis: int, full: int) -> list[tuple[int, int]]:
+    """How an axis may be divided, coarsest first: the length of the windows, and what they compute together."""
+    step, margin = windows.step[axis], windows.margin[axis]
+    found = [(full, full)]
+    for parts in range(2, full // step + 1):
+        computed = full + 2 * margin * (parts - 1)
+        size = -(-computed // (parts * step)) * step
+        if size < windows.min_size[axis] or size >= full:
             break
-        size = triple(smaller if i == axis else n for i, n in enumerate(size))
-    return replace(windows, size=size)
+        if size < found[-1][0]:
+            found.append((size, computed))
+    return found
 
 
 def _checked(windows: Windows, full: Shape, memory: MemoryModel, budget_bytes: int) -> Windows:
