@@ -23,6 +23,8 @@ from pellucid.volume.blocks import Block, split
 from tests.contracts.engine_tasks import Invert, UseDevice
 
 SHAPE = (8, 3, 4)
+MANY = (1000, 1, 1)
+"""Blocks of these are not all finished before a busy machine stops them."""
 
 
 def blocks() -> list[Block]:
@@ -62,6 +64,10 @@ class EngineContract:
     def task(self, tmp_path: Path, voxels: Voxels) -> Invert:
         return invert_task(tmp_path, voxels)
 
+    @pytest.fixture
+    def many_blocks(self, tmp_path: Path) -> Invert:
+        return invert_task(tmp_path, np.zeros(MANY, np.uint8))
+
     def test_every_block_once_and_every_result(self, task: Invert, voxels: Voxels) -> None:
         results = {done.index: done.result for done in run(task, blocks(), self.engine())}
         assert results == {block.index: int(voxels[block.core.slices].sum()) for block in blocks()}
@@ -100,25 +106,20 @@ class EngineContract:
         assert all(task.runs().count(index) == 1 for index in before)
         assert (written(task) == 255 - voxels).all()
 
-    def test_cancelling_stops_and_says_so(self, task: Invert) -> None:
+    def test_cancelling_stops_and_says_so(self, many_blocks: Invert) -> None:
         cancel = threading.Event()
-        running = run(task, split(SHAPE, (1, 1, 4)), self.engine(workers=1), cancel=cancel)
-        with pytest.raises(ChunkConflict):
-            next(running)
-        running = run(task, blocks(), self.engine(workers=1), cancel=cancel)
+        running = run(many_blocks, split(MANY, (2, 1, 1)), self.engine(workers=1), cancel=cancel)
         next(running)
         cancel.set()
         with pytest.raises(Cancelled, match="continue where it stopped"):
             list(running)
-        assert len(task.runs()) < 4
+        assert len(many_blocks.runs()) < 500
 
-    def test_a_closed_iterator_stops_the_work(self, tmp_path: Path) -> None:
-        shape = (1000, 1, 1)  # So many blocks that a busy machine does not finish them before the iterator is closed.
-        task = invert_task(tmp_path, np.zeros(shape, np.uint8))
-        running = run(task, split(shape, (2, 1, 1)), self.engine(workers=1))
+    def test_a_closed_iterator_stops_the_work(self, many_blocks: Invert) -> None:
+        running = run(many_blocks, split(MANY, (2, 1, 1)), self.engine(workers=1))
         next(running)
         running.close()  # type: ignore[attr-defined]
-        assert len(task.runs()) < 500
+        assert len(many_blocks.runs()) < 500
 
     def test_what_cannot_fit_is_refused_before_anything_runs(self, task: Invert) -> None:
         large = Invert(**{**vars(task), "memory_bytes": 20_000})
