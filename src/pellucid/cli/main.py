@@ -31,6 +31,7 @@ COMMANDS = (  # Modules below cli.
     "reconstruct.command",
     "commands.segment",
     "commands.apply",
+    "learn.denoise",
     "commands.slices",
     "render.command",
     "commands.view",
@@ -47,7 +48,8 @@ INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the exit code says whether it worked (0), failed (1), was misused (2) or interrupted (130)."""
+    """Run a command; the exit code says whether it worked (0), failed (1), was misused (2), is to be continued (75) or
+    was interrupted (130)."""
     try:  # Importing all commands takes a moment, in which Ctrl-C needs no traceback.
         options = _parser().parse_args(join_negative_numbers(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:
@@ -126,7 +128,7 @@ def _reply(error: BaseException) -> int:
     error = _known_error(error)
     match error:
         case PellucidError():
-            text, code = f"{error.what}\n{error.remedy}", 1
+            text, code = f"{error.what}\n{error.remedy}", getattr(error, "exit_code", 1)
         case KeyboardInterrupt():
             text, code = "Interrupted. Run the same command again to continue.", INTERRUPTED
         case BrokenPipeError():  # The reader of our output, such as head, has seen enough.

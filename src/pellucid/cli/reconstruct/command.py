@@ -18,8 +18,8 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "--preview", metavar="ROW,...", help="reconstruct only these rows and save them as an image next to the output"
     )
     parser.add_argument("--recipe", metavar="FILE", help="scan options and recipe saved by the viewer (JSON)")
-    _add_scan(parser.add_argument_group("the scan"))
-    _add_steps(parser.add_argument_group("steps"))
+    add_scan(parser.add_argument_group("the scan"))
+    add_steps(parser.add_argument_group("steps"))
     _add_output(parser.add_argument_group("the volume"))
     running = parser.add_argument_group("running")
     running.add_argument("--device", help="cpu, cuda or cuda:1 (default: a GPU if available)")
@@ -41,7 +41,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.set_defaults(run=run)
 
 
-def _add_scan(group: "argparse._ArgumentGroup") -> None:
+def add_scan(group: "argparse._ArgumentGroup") -> None:
     group.add_argument("--projections", default="", help="dataset of the projections, if the file does not define it")
     several = "dataset, file, frames:FIRST:STOP or none; repeat it for those after the projections"
     group.add_argument("--flats", action="append", default=[], help=several)
@@ -53,7 +53,7 @@ def _add_scan(group: "argparse._ArgumentGroup") -> None:
     group.add_argument("--keep-bad-pixels", action="store_true", help="do not repair dead and hot pixels")
 
 
-def _add_steps(group: "argparse._ArgumentGroup") -> None:
+def add_steps(group: "argparse._ArgumentGroup") -> None:
     group.add_argument(
         "--center", default="auto", help="column of the rotation axis, auto, or FIRST:LAST:STEP to compare several"
     )

@@ -60,14 +60,30 @@ def reconstruct_scan(options: argparse.Namespace) -> int:
     engine = make_engine(options.engine, EngineOptions(settings.threads, settings.memory_bytes))
     watch = None if options.view is None else _watch(options)
     running = RunOptions(engine, options.device, options.overwrite, watch)
-    text = saved or ReconstructionParameters(_scan_options(options), _with_phase(options, _recipe(options, centers[0])))
-    recipe = replace(text.recipe, center=centers[0])
-    volume = reconstruct(options.source, options.output, recipe, _output(options), text.scan, running)
+    text = _parameters(options, centers[0], saved)
+    volume = reconstruct(options.source, options.output, text.recipe, _output(options), text.scan, running)
     volume.close()
     report(volume.location)
     for warning in read_warnings(volume.location):
         print(f"warning: {printable(str(warning))}", file=sys.stderr)
     return 0
+
+
+def one_reconstruction(options: argparse.Namespace) -> ReconstructionParameters:
+    """What the arguments say, for commands that reconstruct a volume on the way."""
+    saved = _saved(Path(options.recipe)) if options.recipe else None
+    _refuse_unused(options)
+    centers = [saved.recipe.center] if saved and options.center == AUTOMATIC else _centers(options.center)
+    if len(centers) > 1:
+        raise InvalidInput(f"--center {options.center} names several columns.", remedy="Use one, or auto.")
+    return _parameters(options, centers[0], saved)
+
+
+def _parameters(
+    options: argparse.Namespace, center: float | str, saved: ReconstructionParameters | None
+) -> ReconstructionParameters:
+    text = saved or ReconstructionParameters(_scan_options(options), _with_phase(options, _recipe(options, center)))
+    return replace(text, recipe=replace(text.recipe, center=center))
 
 
 def _follow(options: argparse.Namespace, center: float | str, saved: ReconstructionParameters | None) -> int:
@@ -234,7 +250,7 @@ def _output(options: argparse.Namespace) -> OutputOptions:
             f"--dtype {options.dtype} needs a range of attenuations.",
             remedy="Add --range LOW,HIGH; these values are mapped to the ends of the type.",
         )
-    rows = _row_range(options.rows) if options.rows else None
+    rows = row_range(options.rows) if options.rows else None
     return OutputOptions(
         options.dtype, options.range, options.levels, options.reduce, options.chunk, options.codec, rows
     )
@@ -246,7 +262,7 @@ def _scan_options(options: argparse.Namespace) -> ScanOptions:
     return ScanOptions(options.projections, flats, darks, options.angles, options.pixel_size, is_repaired)
 
 
-def _row_range(text: str) -> tuple[int, int]:
+def row_range(text: str) -> tuple[int, int]:
     first, _, stop = text.partition(":")
     if not (first.isdecimal() and stop.isdecimal()):
         raise InvalidInput(f"Invalid rows {text!r}.", remedy="Use FIRST:STOP, for example 100:200.")

@@ -71,6 +71,10 @@ class ParallelGeometry:
     def part(self, slices: slice) -> "ParallelGeometry":
         return ParallelGeometry(self.angles_rad, self.axes[slices], self.is_circle)
 
+    def every(self, step: int, first: int) -> "ParallelGeometry":
+        """Of every step-th view, from the first on."""
+        return ParallelGeometry(self.angles_rad[first::step], self.axes, self.is_circle)
+
     def check(self, shape: tuple[int, int, int]) -> None:
         """Refuse sinograms (slice, view, column) that this is not the geometry of."""
         if shape[:2] != (len(self.axes), len(self.angles_rad)):

@@ -37,6 +37,7 @@ from pellucid.tomo.geometry.offset_check import offset_warnings
 from pellucid.tomo.pipeline.planning import plan_scan
 from pellucid.tomo.pipeline.slab_task import SlabTask
 from pellucid.tomo.pipeline.slabs import SlabPlan, SlabStatistics
+from pellucid.tomo.pipeline.view_sets import check_sets, stacked_layout, with_sets
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.report import AngleReport, ReconstructionReport, is_report, report_path
 from pellucid.tomo.scan import Scan
@@ -59,7 +60,8 @@ class OutputOptions:
     """How the volume is written.
 
     dtype, value_range: the voxel type, and the attenuations (per cm if the pixel size is known) that are mapped to its
-    ends. levels, reduce, chunk (z, y, x), codec: as in a conversion. rows: first and stop row of the detector.
+    ends. levels, reduce, chunk (z, y, x), codec: as in a conversion. rows: first and stop row of the detector. sets:
+    more than 1 writes slices of so many interleaved sets of views too (view_sets).
     """
 
     dtype: str = "float32"
@@ -69,6 +71,7 @@ class OutputOptions:
     chunk: Shape | None = None
     codec: str | None = None
     rows: tuple[int, int] | None = None
+    sets: int = 1
 
 
 Watch = Callable[[Layout], AbstractContextManager[Callable[[Box, Voxels], None]]]
@@ -177,6 +180,12 @@ class _Job:
         if plan.preparation is not None:
             prepared = plan.preparation.layout(scan)
             raw, edge = prepared.levels[0].shape, prepared.levels[0].shape[2]
+        layout = _layout(
+            (stop - first, edge, edge), _first_voxel(scan, plan.detector, first, edge), scan, request, values
+        )
+        if (sets := request.output.sets) > 1:
+            check_sets(sets, raw[0], request.recipe)
+            layout = stacked_layout(layout, sets)
         return cls(
             request,
             engine,
@@ -189,7 +198,7 @@ class _Job:
             (first, stop),
             plan.scale,
             values,
-            _layout((stop - first, edge, edge), _first_voxel(scan, plan.detector, first, edge), scan, request, values),
+            layout,
         )
 
     def run_stages(self, opened: OpenJob, account: SlabStatistics, watch: Watch | None) -> None:
@@ -261,7 +270,7 @@ class _Job:
         return [*self._before(partial.folder, is_resumed=is_resumed), slabs]
 
     def _task(self, partial: PartialOutput, output_chunk: Shape) -> SlabTask:
-        return SlabTask(
+        task = SlabTask(
             source=self.request.source,
             options=self.request.options,
             recipe=self.request.recipe,
@@ -280,6 +289,8 @@ class _Job:
             preparation=self.preparation,
             prepared=str(_prepared(partial.folder)) if self.preparation else "",
         )
+        sets = self.request.output.sets
+        return task if sets == 1 else with_sets(task, sets, self.rows[1] - self.rows[0])
 
     @property
     def key(self) -> str:

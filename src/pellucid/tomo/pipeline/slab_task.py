@@ -85,10 +85,8 @@ class SlabTask(PlaneTask):
 
         used: slabs that are written already, whose memory serves again: new memory takes longer to fill.
         """
-        account, plan = SlabStatistics(), SlabPlan(self.recipe, self.axis, choose(self.device), self.offset, self.scale)
-        rows = (box.start[0] + self.first_row, box.stop[0] + self.first_row)
-        with account.timing("read"):
-            raw, account.filled = scan.projections.read_filled(rows=rows)
+        account, plan = SlabStatistics(), self.plan()
+        raw, rows = self.read(box, scan, account)
         slab = _room(used, box.shape, self.layout.dtype)
 
         def put(start: int, slices: Array) -> None:
@@ -104,6 +102,16 @@ class SlabTask(PlaneTask):
             writer.write(box, slab)
         used.append(slab)
         return asdict(account)
+
+    def plan(self, sets: int = 1) -> SlabPlan:
+        return SlabPlan(self.recipe, self.axis, choose(self.device), self.offset, self.scale, sets=sets)
+
+    def read(self, box: Box, scan: Scan, account: SlabStatistics) -> tuple[Voxels, tuple[int, int]]:
+        """The frames of some slices, and their rows of the scan."""
+        rows = (box.start[0] + self.first_row, box.stop[0] + self.first_row)
+        with account.timing("read"):
+            raw, account.filled = scan.projections.read_filled(rows=rows)
+        return raw, rows
 
 
 def _room(used: list[Voxels], shape: Shape, dtype: np.dtype[Any]) -> Voxels:

@@ -94,7 +94,8 @@ class SlabPlan:
 
     axis: the column of the axis in row 0 of the scan, and how far it moves from one row to the next. offset: how
     opposite views are joined, where they are. scale: from attenuation per pixel to what is wanted. tilt: of the axis,
-    where it was measured. axis_warnings: a sentence each about an axis that may be wrong.
+    where it was measured. axis_warnings: a sentence each about an axis that may be wrong. sets: interleaved sets into
+    which the views are split, of which each makes slices of its own.
     """
 
     recipe: Recipe
@@ -104,6 +105,7 @@ class SlabPlan:
     scale: float = 1.0
     tilt: Tilt | None = None
     axis_warnings: tuple[str, ...] = ()
+    sets: int = 1
 
     def edge(self, scan: Scan) -> int:
         """Columns of a slice."""
@@ -125,7 +127,8 @@ def make_slab(
 ) -> None:
     """Hand over the slices of a slab, some at a time. May be called by several threads for different slabs.
 
-    raw: (view, row, column) of ``rows`` of the scan.
+    raw: (view, row, column) of ``rows`` of the scan. Where views are split into sets, ``put`` receives the slices of
+    the first set, then the same ones of the second, and so on, in one array.
     """
     with account.timing("calibrate"):
         calibration = Calibration.of(scan, rows)
@@ -134,7 +137,7 @@ def make_slab(
     views, count, columns = raw.shape
     size = SlabSize(count, views, columns, plan.edge(scan), raw.itemsize, 4)
     card = device_budget(size, plan.recipe, device) if device.is_cuda else None
-    at_once = card.at_once if card else SLICES_AT_ONCE
+    at_once = max(1, (card.at_once if card else SLICES_AT_ONCE) // plan.sets)
     for start in range(0, count, at_once):
         raise_if_stopped()
         some = slice(start, min(count, start + at_once))
@@ -145,12 +148,25 @@ def make_slab(
                 sinograms = corrected(frames, scan, calibration.part(some), plan, account, axes[some])
                 del frames
                 with account.timing("reconstruct", device):
-                    slices = reconstructed(sinograms, whole.part(some), plan.recipe, device, raise_if_stopped)
+                    slices = _reconstructed_sets(sinograms, whole.part(some), plan)
                     _scale(slices, plan)
                 del sinograms
             with account.timing("hand over"):
                 put(start, slices)
             del slices  # The next ones need the room.
+
+
+def _reconstructed_sets(sinograms: Array, geometry: ParallelGeometry, plan: SlabPlan) -> Array:
+    """Slices of all views; or those of each set of views, one set after the other."""
+    if plan.sets == 1:
+        return reconstructed(sinograms, geometry, plan.recipe, plan.device, raise_if_stopped)
+    count, edge = len(sinograms), sinograms.shape[2]
+    slices = primitives(plan.device).empty((plan.sets * count, edge, edge), np.float32)
+    for number in range(plan.sets):
+        some = sinograms[:, number :: plan.sets].copy()
+        made = reconstructed(some, geometry.every(plan.sets, number), plan.recipe, plan.device, raise_if_stopped)
+        slices[number * count : (number + 1) * count] = made
+    return slices
 
 
 def _scale(slices: Array, plan: SlabPlan) -> None:

@@ -1,0 +1,73 @@
+"""Arguments that commands which train have in common.
+
+Here: add_training, learning_changes, time_argument; what is said where PyTorch is missing.
+Not here: the commands (denoise).
+"""
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pellucid.cli.arguments import count_argument, positive_argument
+from pellucid.cli.commands.compress import seconds
+from pellucid.errors import InvalidInput
+from pellucid.learn.training.options import OPTIMISERS, PRECISIONS, LearningControl
+
+if TYPE_CHECKING:
+    from pellucid.engines.engine import Engine
+
+SCHEDULE = ("steps", "batch", "epoch_steps", "optimiser", "rate", "seed", "precision")
+
+
+def add_training(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("training (default: those of the preset)")
+    group.add_argument("--steps", type=count_argument, help="number of training steps")
+    group.add_argument("--batch", type=count_argument, help="samples of a step, over all GPUs")
+    group.add_argument("--epoch-steps", type=count_argument, help="steps after which the network is validated")
+    group.add_argument("--optimiser", choices=OPTIMISERS, help="optimiser")
+    group.add_argument("--rate", type=positive_argument, help="largest learning rate")
+    group.add_argument("--seed", type=int, help="seed of the random numbers")
+    group.add_argument("--precision", choices=PRECISIONS, help="precision of the convolutions")
+    group.add_argument("--gpus", type=count_argument, default=1, help="GPUs that train together")
+    group.add_argument(
+        "--time-limit",
+        type=seconds,
+        metavar="T",
+        default=float("inf"),
+        help="save and end after this time, such as 50min, with exit code 75; the same command continues",
+    )
+    group.add_argument("--threads", type=count_argument, default=0, help="CPU threads of PyTorch (default: its own)")
+    group.add_argument("--loaders", type=count_argument, default=2, help="threads that prepare batches")
+
+
+def learning_changes(options: argparse.Namespace) -> dict[str, Any]:
+    """What the arguments change of a schedule; None where they do not."""
+    return {name: getattr(options, name) for name in SCHEDULE}
+
+
+def learning_control(options: argparse.Namespace) -> LearningControl:
+    return LearningControl(options.device, options.gpus, options.time_limit, options.threads, options.loaders)
+
+
+def training_engine(name: str | None, memory: str | None) -> "Engine | None":
+    """The engine that trains; None for this process."""
+    if name is None:
+        return None
+    from pellucid.engines.engine import EngineOptions, make_engine
+    from pellucid.settings import load
+
+    return make_engine(name, EngineOptions(1, load(memory_bytes=memory).memory_bytes, attempts=1))
+
+
+@contextmanager
+def needing_torch(what: str) -> Iterator[None]:
+    """An error with the command that installs PyTorch where it is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name not in ("torch", "onnx", "yaml"):
+            raise
+        raise InvalidInput(
+            f"{what} needs {error.name}, which is not installed.", remedy="pip install 'pellucid[learn]'"
+        ) from None

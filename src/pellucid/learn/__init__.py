@@ -1,0 +1,1 @@
+"""Training networks on volumes: denoising, segmentation, super-resolution. Needs PyTorch."""

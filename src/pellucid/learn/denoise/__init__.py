@@ -1,0 +1,1 @@
+"""Denoising scans with a network that learns from the scan itself (Noise2Inverse)."""

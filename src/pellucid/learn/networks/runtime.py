@@ -1,0 +1,72 @@
+"""PyTorch as a runtime of ONNX networks, for GPUs that ONNX Runtime cannot use.
+
+Here: open_torch, which is registered in the entry point group ``pellucid.network_runtimes``; TorchRuntime.
+Not here: windows (infer), the operators (graph_import).
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+
+import onnx
+import torch
+from torch import Tensor
+
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Voxels
+from pellucid.infer.runtime import RuntimeRequest
+from pellucid.learn.networks.graph_import import to_torch, unknown_operators
+from pellucid.learn.training.devices import choose_devices, half_precision, is_compilable
+
+MIN_COMPILED = 4
+"""Windows of one shape that are run before it is compiled: that takes as long as hundreds of windows."""
+
+
+def open_torch(request: RuntimeRequest) -> "TorchRuntime | None":
+    """The network on a GPU; None where PyTorch has none, or does not know one of the operators."""
+    model = onnx.load_from_string(request.model)
+    if request.device.partition(":")[0] != "cuda" or not torch.cuda.is_available() or unknown_operators(model):
+        return None
+    return TorchRuntime(model, choose_devices(request.device)[0])
+
+
+class TorchRuntime:
+    """Convolutions in bfloat16 and channels last, where the device has them."""
+
+    def __init__(self, model: "onnx.ModelProto", device: str, precision: str = "auto") -> None:
+        self.device, self.is_gpu = device, device.startswith("cuda")
+        self._half = half_precision(device, precision)
+        self._names = [one.name for one in model.graph.input if one.name not in _constants(model)]
+        self.network = to_torch(model).to(device)
+        kind = torch.cuda.get_device_name(device) if self.is_gpu else "CPU"
+        self.name = f"PyTorch {torch.__version__} ({kind}, {'bfloat16' if self._half else 'float32'})"
+        self._compiled = torch.compile(self.network, dynamic=False) if is_compilable(device) else None
+        self._seen: dict[tuple[int, ...], int] = {}
+
+    def run(self, inputs: Mapping[str, Voxels]) -> Sequence[Voxels]:
+        tensors = [torch.from_numpy(inputs[name]).to(self.device) for name in self._names]
+        try:
+            return [one.float().cpu().numpy() for one in self.compute(tensors)]
+        except (RuntimeError, InvalidInput) as error:
+            shapes = ", ".join(str(tuple(one.shape)) for one in tensors)
+            raise InvalidInput(
+                f"The network failed on {shapes}: {str(error).splitlines()[0][:300].rstrip('.')}.",
+                remedy="Choose a smaller --window, or --device cpu.",
+            ) from error
+
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    def compute(self, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+        """All outputs for tensors that are on the device."""
+        if tensors[0].ndim == 4:
+            tensors = [one.contiguous(memory_format=torch.channels_last) for one in tensors]
+        kind = torch.device(self.device).type
+        with torch.autocast(kind, self._half) if self._half else nullcontext():
+            return list(self._network(tuple(tensors[0].shape))(*tensors))
+
+    def _network(self, shape: tuple[int, ...]) -> torch.nn.Module:
+        self._seen[shape] = self._seen.get(shape, 0) + 1
+        is_worth_it = self._compiled is not None and self._seen[shape] > MIN_COMPILED
+        return self._compiled if is_worth_it else self.network
+
+
+def _constants(model: "onnx.ModelProto") -> set[str]:
+    return {one.name for one in model.graph.initializer}

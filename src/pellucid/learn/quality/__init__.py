@@ -1,0 +1,1 @@
+"""How good volumes are: against the truth, against each other, and by themselves."""

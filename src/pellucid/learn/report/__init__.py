@@ -1,0 +1,1 @@
+"""Reports of trainings: numbers as JSON, images as PNG."""

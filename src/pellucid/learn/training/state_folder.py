@@ -1,0 +1,79 @@
+"""The folder of one training: its checkpoint, its curve, and a request to end it.
+
+Here: TrainingFolder, with the names of all files in it.
+Not here: what a checkpoint has in it (loop), the finished network (network_folder). Nothing here needs PyTorch.
+"""
+
+import json
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pellucid.formats.local_files import written_whole
+from pellucid.formats.protocol import Voxels
+from pellucid.learn.report.png import png_bytes
+from pellucid.learn.training.curve import LearningCurve, read_curve
+from pellucid.neural.checkpoints import Arrays, TrainingCheckpoint
+
+CHECKPOINT, CURVE, STOP, STATE, EVENTS = "checkpoint.npz", "curve.json", "stop", "state.json", "events"
+
+
+@dataclass(frozen=True)
+class TrainingFolder:
+    """Files that others may read while training runs: ``curve.json``, ``state.json`` and ``preview-NAME.png``. A file
+    called ``stop`` ends the training after the next step; the network is kept as it is then."""
+
+    path: Path
+
+    def checkpoint(self) -> TrainingCheckpoint:
+        return TrainingCheckpoint(self.path / CHECKPOINT)
+
+    @property
+    def events(self) -> Path:
+        """For TensorBoard."""
+        return self.path / EVENTS
+
+    @property
+    def curve(self) -> LearningCurve | None:
+        return read_curve(self.path / CURVE)
+
+    @property
+    def is_stop_requested(self) -> bool:
+        return (self.path / STOP).exists()
+
+    def request_stop(self) -> None:
+        (self.path / STOP).touch()
+
+    def write_curve(self, curve: LearningCurve) -> None:
+        curve.write(self.path / CURVE)
+
+    def write_state(self, state: str) -> None:
+        """state: running, paused (by its time limit) or finished."""
+        with written_whole(self.path / STATE) as file:
+            file.write(json.dumps({"state": state, "process": os.getpid(), "time": time.time()}).encode())
+
+    @property
+    def state(self) -> str:
+        """Empty where nothing has been trained here."""
+        try:
+            return str(json.loads((self.path / STATE).read_text())["state"])
+        except (OSError, ValueError, KeyError):
+            return ""
+
+    def write_preview(self, images: dict[str, Voxels]) -> None:
+        """images: (y, x) uint8."""
+        for name, image in images.items():
+            with written_whole(self.path / f"preview-{name}.png") as file:
+                file.write(png_bytes(image))
+
+
+def text_array(text: str) -> Voxels:
+    """A text among the arrays of a checkpoint."""
+    return np.frombuffer(text.encode(), np.uint8)
+
+
+def array_text(arrays: Arrays, name: str) -> str:
+    return bytes(arrays[name]).decode()

@@ -1,0 +1,242 @@
+"""The training loop: the same result whatever interrupts it, and whatever shares it."""
+
+import multiprocessing
+import signal
+import struct
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from pellucid.engines.engine import EngineOptions, make_engine
+from pellucid.errors import InvalidInput
+from pellucid.learn.training.averaging import AveragedNetwork
+from pellucid.learn.training.batches import Batches
+from pellucid.learn.training.curve import read_curve
+from pellucid.learn.training.event_files import EventFile, crc32c
+from pellucid.learn.training.loop import TrainingLoop
+from pellucid.learn.training.options import LearningControl, LearningOptions
+from pellucid.learn.training.replicas import Replicas
+from pellucid.learn.training.running import run_training, train_on
+from pellucid.learn.training.state_folder import TrainingFolder
+from pellucid.neural import checkpoints
+from tests.learn.small_training import OPTIONS, SmallJob, SmallObjective, Waves
+
+CONTROL = LearningControl("cpu", threads=1)
+
+
+@pytest.fixture(autouse=True)
+def _saved_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoints, "PERIOD_S", 0.0)
+    monkeypatch.setattr(checkpoints, "MAX_SAVING_SHARE", 1e9)
+
+
+def trained(folder: Path, job: SmallJob | None = None, control: LearningControl = CONTROL) -> dict[str, Any]:
+    """What is exported, by name; nothing where the training is not complete."""
+    reached = run_training(job or SmallJob(), folder / "training", folder / "out", control)
+    if not reached.is_complete:
+        return {}
+    with np.load(folder / "out" / "weights.npz") as file:
+        return {name: file[name] for name in file.files}
+
+
+def assert_same(one: dict[str, Any], other: dict[str, Any]) -> None:
+    assert one.keys() == other.keys() and one
+    for name, array in one.items():
+        np.testing.assert_array_equal(array, other[name], err_msg=name)
+
+
+def curve_of(folder: Path) -> Any:
+    curve = TrainingFolder(folder / "training").curve
+    assert curve is not None
+    return curve.losses, curve.validations
+
+
+@pytest.mark.parametrize("optimiser", ["adam", "sgd"])
+@pytest.mark.parametrize("die_at", [1, 17])
+def test_a_killed_training_continues_bit_by_bit(tmp_path: Path, optimiser: str, die_at: int) -> None:
+    job = SmallJob(replace(OPTIONS, optimiser=optimiser, seed=7))
+    whole = trained(tmp_path / "whole", job)
+    process = multiprocessing.get_context("fork").Process(
+        target=trained, args=(tmp_path / "cut", replace(job, die_at=die_at))
+    )
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
+    assert not (tmp_path / "cut" / "out").exists()
+    assert_same(trained(tmp_path / "cut", job), whole)
+    assert curve_of(tmp_path / "cut") == curve_of(tmp_path / "whole")
+
+
+def test_a_time_limit_pauses_and_the_next_run_continues(tmp_path: Path) -> None:
+    whole, runs = trained(tmp_path / "whole"), 0
+    limited = replace(CONTROL, time_limit_s=1e-9)
+    while not (found := trained(tmp_path / "cut", control=limited)):
+        runs += 1
+        assert (tmp_path / "cut" / "training" / "state.json").read_text().startswith('{"state": "paused"')
+    assert runs == OPTIONS.steps - 1
+    assert_same(found, whole)
+
+
+def test_a_requested_stop_keeps_the_network(tmp_path: Path) -> None:
+    TrainingFolder(tmp_path / "training").path.mkdir()
+    TrainingFolder(tmp_path / "training").request_stop()
+    assert trained(tmp_path)
+    (losses, _), curve = curve_of(tmp_path), TrainingFolder(tmp_path / "training").curve
+    assert [point["step"] for point in losses] == [1]
+    assert curve is not None and curve.steps == OPTIONS.steps
+
+
+def test_a_checkpoint_of_another_network_is_not_used(tmp_path: Path) -> None:
+    trained(tmp_path)
+    loop = TrainingLoop(SmallObjective(), OPTIONS, "cpu", Replicas())
+    arrays = dict(checkpoints.load_arrays(tmp_path / "training" / "checkpoint.npz") or {})
+    assert loop.restore(arrays)
+    assert not loop.restore({**arrays, "part/network/0.weight": np.zeros((3, 3), np.float32)})
+    assert not loop.restore({name: array for name, array in arrays.items() if not name.startswith("average/")})
+
+
+def test_seeds_change_the_result_and_nothing_else_does(tmp_path: Path) -> None:
+    first = trained(tmp_path / "a")
+    assert_same(trained(tmp_path / "b", control=replace(CONTROL, loaders=5)), first)
+    other = trained(tmp_path / "c", SmallJob(replace(OPTIONS, seed=1)))
+    assert not np.array_equal(other["0.weight"], first["0.weight"])
+
+
+def test_any_engine_gives_the_same(tmp_path: Path) -> None:
+    engine = make_engine("processes", EngineOptions(1, 2**31))
+    train_on(engine, SmallJob(), tmp_path / "training", tmp_path / "out", CONTROL)
+    with np.load(tmp_path / "out" / "weights.npz") as file:
+        assert_same({name: file[name] for name in file.files}, trained(tmp_path / "here"))
+
+
+def test_two_processes_train_the_same_network(tmp_path: Path) -> None:
+    """Without batch statistics, which differ, the gradients of two halves of a batch have the mean of the whole."""
+    together = trained(tmp_path / "two", control=replace(CONTROL, gpus=2))
+    alone = trained(tmp_path / "one")
+    for name in ("3.weight", "3.bias"):
+        np.testing.assert_allclose(together[name], alone[name], atol=0.02)
+    (losses, _), (expected, _) = curve_of(tmp_path / "two"), curve_of(tmp_path / "one")
+    assert len(losses) == len(expected) == OPTIONS.steps
+
+
+def test_replicas_share_a_batch() -> None:
+    whole = Batches(Waves(), OPTIONS, Replicas()).make(3)
+    halves = [Batches(Waves(), OPTIONS, Replicas(rank, 2)).make(3) for rank in range(2)]
+    for number, tensor in enumerate(whole):
+        assert torch.equal(tensor[0::2], halves[0][number]) and torch.equal(tensor[1::2], halves[1][number])
+    with pytest.raises(InvalidInput, match="cannot be divided among 3 GPUs"):
+        TrainingLoop(SmallObjective(), OPTIONS, "cpu", Replicas(0, 3))
+
+
+def test_batches_come_in_order_from_any_step() -> None:
+    batches = Batches(Waves(), OPTIONS, Replicas())
+    with batches.from_step(12, loaders=3) as made:
+        found = list(made)
+    assert len(found) == OPTIONS.steps - 12
+    for step, batch in enumerate(found, start=12):
+        assert torch.equal(batch[0], batches.make(step)[0])
+
+
+def test_losses_that_are_not_finite_end_it(tmp_path: Path) -> None:
+    from pellucid.learn.training.loop import train
+
+    with pytest.raises(InvalidInput, match="diverged"):
+        train(SmallObjective(diverge_at=4), OPTIONS, TrainingFolder(tmp_path), CONTROL)
+
+
+def test_averages_are_those_of_the_formula() -> None:
+    network = torch.nn.Linear(1, 1, bias=False)
+    with torch.no_grad():
+        network.weight.fill_(0.0)
+    average, expected = AveragedNetwork(network, 0.5), 0.0
+    for step in range(6):
+        with torch.no_grad():
+            network.weight.fill_(float(step))
+        average.update(step)
+        decay = min(0.5, (1 + step) / (10 + step))
+        expected = decay * expected + (1 - decay) * step
+    assert float(average.network.weight) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"steps": 0}, "Invalid steps: 0"),
+        ({"rate": float("nan")}, "Invalid rate: nan"),
+        ({"averaging": 1.0}, "Invalid averaging: 1.0"),
+        ({"optimiser": "adagrad"}, "Unknown optimiser 'adagrad'"),
+    ],
+)
+def test_bad_options_are_refused(changes: dict[str, Any], text: str) -> None:
+    with pytest.raises(InvalidInput, match=text):
+        LearningOptions(**changes)
+
+
+def test_event_files_have_what_was_added(tmp_path: Path) -> None:
+    file = EventFile(tmp_path, 5)
+    file.add_numbers(7, {"loss": 0.25, "validation/error": -1.5})
+    file.add_images(7, {"after": np.full((2, 3), 9, np.uint8)})
+    file.close()
+    (path,) = tmp_path.iterdir()
+    assert path.name.startswith("events.out.tfevents.")
+    version, start, numbers, images = [fields_of(event) for event in records_of(path.read_bytes())]
+    assert version[3] == [b"brain.Event:2"]
+    assert start[2] == [5] and fields_of(start[7][0]) == {1: [1]}
+    values = [fields_of(value) for value in fields_of(numbers[5][0])[1]]
+    assert numbers[2] == [7] and [value[1] for value in values] == [[b"loss"], [b"validation/error"]]
+    assert [struct.unpack("<f", value[2][0]) for value in values] == [(0.25,), (-1.5,)]
+    image = fields_of(fields_of(fields_of(images[5][0])[1][0])[4][0])
+    assert (image[1], image[2], image[3]) == ([2], [3], [1]) and image[4][0].startswith(b"\x89PNG")
+
+
+def records_of(content: bytes) -> list[bytes]:
+    """The records of a file in TensorFlow's format, with their checksums checked."""
+    found, at = [], 0
+    while at < len(content):
+        (length,) = struct.unpack("<Q", content[at : at + 8])
+        record = content[at + 12 : at + 12 + length]
+        for part, place in ((content[at : at + 8], at + 8), (record, at + 12 + length)):
+            (masked,) = struct.unpack("<I", content[place : place + 4])
+            rotated = (masked - 0xA282EAD8) & 0xFFFFFFFF
+            assert (rotated >> 17 | rotated << 15) & 0xFFFFFFFF == crc32c(part)
+        found.append(record)
+        at += 16 + length
+    return found
+
+
+def fields_of(message: bytes) -> dict[int, list[Any]]:
+    """The fields of a protocol buffer, by number."""
+    found: dict[int, list[Any]] = {}
+    at = 0
+
+    def varint() -> int:
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(message):
+        tag = varint()
+        length = {0: 0, 1: 8, 5: 4}.get(tag & 7)
+        if length == 0:
+            found.setdefault(tag >> 3, []).append(varint())
+            continue
+        length = varint() if length is None else length
+        found.setdefault(tag >> 3, []).append(message[at : at + length])
+        at += length
+    return found
+
+
+def test_a_curve_that_is_being_written_is_none(tmp_path: Path) -> None:
+    (tmp_path / "curve.json").write_text('{"steps": 3, "losses"')
+    assert read_curve(tmp_path / "curve.json") is None
+    assert read_curve(tmp_path / "absent.json") is None
