@@ -48,7 +48,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def slice_sets(voxels: Voxels) -> SliceSets:
     """voxels: (set, z, y, x)."""
-    box = Box.whole(voxels.shape[1:])  # type: ignore[arg-type]
+    box = Box.whole(voxels.shape[1:])
     return SliceSets(tuple((Volume.from_array(one), box) for one in voxels))
 
 
@@ -242,7 +242,7 @@ def test_whole_numbers_have_a_range_that_is_reported(scan: Path, cleaned: Path, 
 
 
 def _boxes(regions: dict[str, str], voxels: Voxels) -> dict[str, Box]:
-    return {name: Box.parse(text, voxels.shape) for name, text in regions.items()}  # type: ignore[arg-type]
+    return {name: Box.parse(text, voxels.shape) for name, text in regions.items()}
 
 
 def test_halves_that_exist_are_denoised(tmp_path: Path) -> None:

@@ -164,4 +164,4 @@ class _MeanJob:
 
     def first_stages(self, partial: PartialOutput, grain: Shape, *, is_resumed: bool) -> list[Stage]:
         task = MeanTask(self.sources, str(partial.output), self.layout, grain)
-        return [plan_stage("Averaging", task, self.engine)]
+        return [plan_stage("Averaging", task, self.engine, partial.folder)]
