@@ -19,7 +19,8 @@ import numpy as np
 from pellucid.errors import InvalidInput, PellucidError, TransferProtocolError, TransferTooLarge, Unreachable
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared_memory import SharedArray
-from pellucid.transport.address import CONNECT_TIMEOUT_S, Address, connect, connect_local
+from pellucid.transport.address import CONNECT_TIMEOUT_S, Address, connect
+from pellucid.transport.dialing import local_channel
 from pellucid.transport.host import ReceivedArray
 from pellucid.transport.lanes.lane import AUTO, PROXY, Link, checked_lane, has_rdma, lanes_here, machine
 from pellucid.transport.lanes.shm import SENT, attach
@@ -105,16 +106,13 @@ class TransferClient:
         return wanted
 
     def _local(self, control: Channel, welcome: Message) -> tuple[Channel, str]:
-        """The same conversation over a local socket, which memory can be handed through."""
-        try:
-            local = Channel(connect_local(welcome.get("local")), control.timeout, is_local=True)
-        except Unreachable:
-            # Two network namespaces (containers) of one machine do not see each other's sockets.
+        """The same conversation over a local socket, where there is one."""
+        local = local_channel(welcome, self.token, {"role": "control"}, control.timeout)
+        if local is None:
             if self.options.lane == "shm":
-                raise
+                raise Unreachable(f"the local socket {welcome.get('local')}", "it is not visible from here")
             return control, "tcp"
         control.close()
-        authenticate_client(local, self.token, {"role": "control"})
         return local, "shm"
 
     def _join(self, transfer: str) -> Channel:

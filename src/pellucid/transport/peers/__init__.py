@@ -1,0 +1,1 @@
+"""Connections that stay open between processes that hold arrays: parts of arrays are pulled without a handshake."""
