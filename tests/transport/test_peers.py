@@ -240,5 +240,5 @@ def test_a_peer_that_is_gone_is_an_error(peer: Listening) -> None:
         served.acceptor.close()
         for channel in served.channels:
             channel.close()
-        with pytest.raises(PellucidError, match="Could not reach|interrupted"):
+        with pytest.raises(PellucidError, match=r"Could not reach|interrupted"):
             pulling.pull(plan)

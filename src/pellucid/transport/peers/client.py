@@ -69,7 +69,7 @@ class PeerClient:
 
     def _pull(self, address: Address, pulls: Sequence[PullRequest]) -> None:
         for first in range(0, len(pulls), MAX_PULLS):
-            self._on_connection(address, lambda it, part=pulls[first : first + MAX_PULLS]: it.pull(part))
+            self._on_connection(address, partial(_pull_on, pulls[first : first + MAX_PULLS]))
 
     def _parts(self, pulls: Sequence[PullRequest]) -> list[Sequence[PullRequest]]:
         """What is pulled over each connection."""
@@ -130,3 +130,7 @@ class PeerClient:
             for connection in (one for some in self._idle.values() for one in some):
                 with suppress(TransferInterrupted):  # Noticed when it is used.
                     connection.forget_buffers()
+
+
+def _pull_on(pulls: Sequence[PullRequest], connection: PeerConnection) -> None:
+    connection.pull(pulls)

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from pellucid.box import Box
+from pellucid.box import Box, triple
 from pellucid.errors import InvalidInput, PellucidError, TransferProtocolError
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared_memory import SharedArray
@@ -82,7 +82,7 @@ class _Connection:
                 for block, _ in opened:
                     block.share()
             if message.kind == MAP or (self._channel.is_local and all(block.memory for block, _ in opened)):
-                self._send_layouts([block for block, _ in opened])
+                self._send_layouts([block.memory for block, _ in opened if block.memory])
                 self._pins[message.get("batch")] = stack.pop_all()
             else:
                 self._send_content(opened)
@@ -104,15 +104,12 @@ class _Connection:
             opened.append((block, box))
         return opened
 
-    def _send_layouts(self, blocks: Sequence[OpenBlock]) -> None:
+    def _send_layouts(self, blocks: Sequence[tuple[SharedArray, Voxels]]) -> None:
         layouts = []
-        for block in blocks:
-            assert block.memory is not None
-            shared, view = block.memory
+        for shared, view in blocks:
             offset = view.ctypes.data - shared.array.ctypes.data
             number = self._buffer_number(shared)
-            z, y, x = view.strides
-            layouts.append(BlockLayout(number, offset, view.dtype, block.shape, (z, y, x)))
+            layouts.append(BlockLayout(number, offset, view.dtype, triple(view.shape), triple(view.strides)))
         self._channel.write(Message(LAYOUTS, {}, pack_layouts(layouts)))
 
     def _buffer_number(self, shared: SharedArray) -> int:
