@@ -1,7 +1,8 @@
 """Fixtures that every test may use, and the report that closes the run.
 
 Here: registration of the suite's report, of the groups of tests that share a worker and of their browser, the profile
-of Hypothesis, where real scans are, the object store, Slurm and the server of forks, started once per run.
+of Hypothesis, where real scans are, the object store, Slurm,
+Spark and the server of forks, started once per run.
 Not here: what a layer's own tests share (a conftest in its folder).
 """
 
@@ -17,16 +18,19 @@ from httpx._config import DEFAULT_TIMEOUT_CONFIG
 from hypothesis import HealthCheck, settings
 from websockets.sync.client import connect
 
+from tests import spark_cluster
 from tests.fork_server import ForkServer, is_possible
 from tests.s3_server import S3Server, start_s3
 from tests.shared_browser import SharedBrowser
 from tests.slurm_cluster import SlurmCluster, can_run, started
+from tests.stranger import account, can_add
 from tests.suite_report import ROOT, Limits, ProcessorTime, SuiteReport, shared_data_folder
 from tests.waiting import TIMEOUT_S
 from tests.worker_groups import WorkerGroups, is_worker
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+    from pyspark import SparkContext
 
 # How long an example takes depends on what else runs on the machine. An automatic build tries the same ones every time.
 settings.register_profile(
@@ -118,6 +122,26 @@ def browser(pytestconfig: pytest.Config) -> "Iterator[Browser]":
     assert isinstance(shared, SharedBrowser)
     with shared.launched() as launched:
         yield launched
+
+
+@pytest.fixture
+def stranger() -> Iterator[str]:
+    """A real user who is nobody here."""
+    if not can_add():
+        pytest.skip("needs root")
+    with account() as name:
+        yield name
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkContext]":
+    """One driver in this process, and one standalone Spark with two nodes, for the whole run."""
+    if not spark_cluster.can_run():
+        pytest.skip("needs Spark")
+    with spark_cluster.started(tmp_path_factory.mktemp("spark")) as cluster:
+        context = cluster.context("tests")
+        yield context
+        context.stop()
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,7 @@ MACHINE: Mapping[str, Callable[[], bool]] = {
     "no-netem": lambda: not _has_netem(),
     "no-tun": lambda: not (_has_namespaces() and os.access("/dev/net/tun", os.W_OK)),
     "no-forks": lambda: not is_possible(),
+    "no-spark": lambda: find_spec("pyspark") is None or shutil.which("java") is None,
     "no-hub": lambda: not _can_run_hub(),
     "no-slurm": lambda: os.geteuid() != 0 or not all(shutil.which(name) for name in ("slurmctld", "slurmd", "munged")),
 }

@@ -58,7 +58,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "tensorstore": ("formats",),
     "tifffile": ("formats",),
     "imagecodecs": ("formats", "instance"),
-    "warp": ("device", "formats", "fields", "tomo", "rendering"),
+    "warp": ("device", "formats", "fields", "tomo", "rendering", "cluster"),
     "cupy": ("device", "fields", "neural", "rendering"),
     "scipy": ("device", "formats", "tomo", "infer", "learn"),
     "rich": ("progress", "cli"),
@@ -183,7 +183,7 @@ def test_no_import_goes_up() -> None:
         (
             "__init__.py",
             "import warp as wp",
-            "warp is at home in device, formats, fields, tomo, rendering, not in the front",
+            "warp is at home in device, formats, fields, tomo, rendering, cluster, not in the front",
         ),
         ("cli/a.py", "import requests", "requests has no home"),
         ("misc/a.py", "", "misc is in no layer"),

@@ -5,8 +5,8 @@ Not here: how many workers there are (Makefile), what the run took (suite_report
 
 The tests of a file share a worker, because they share its fixtures. All files that need a cluster, a Hub or an account
 of this machine share one worker: there is one cluster and one Hub in a run, and only one program at a time can add an
-account. Those with a browser share another, because a browser is slow to start. Those that build in the source tree
-share a third: two builds at once would write the same files.
+account. Those with a browser share another, because a browser is slow to start, and so do
+those with Spark. Those that build in the source tree share a fourth: two builds at once would write the same files.
 """
 
 import re
@@ -21,8 +21,11 @@ from tests.shared_browser import uses_browser
 
 CLUSTER = "cluster"
 CLUSTER_FIXTURES = frozenset({"slurm_cluster", "hub", "stranger"})
-USES_CLUSTER = re.compile(r"\b(SlurmCluster|RunningHub|Person|useradd)\b")
+USES_CLUSTER = re.compile(r"\b(SlurmCluster|RunningHub|Person|useradd|stranger)\b")
 """What a file contains that uses one of these fixtures, or that adds an account."""
+
+SPARK = "spark"
+USES_SPARK = re.compile(r"\bSparkContext\b")
 
 BROWSER = "browser"
 USES_BROWSER = re.compile(r"\bplaywright\b")
@@ -51,7 +54,8 @@ def group_of(root: Path, path: str) -> str:
     if not Path(path).name.startswith("test_"):
         return path
     text = (root / path).read_text()
-    return CLUSTER if USES_CLUSTER.search(text) else BROWSER if USES_BROWSER.search(text) else path
+    patterns = {CLUSTER: USES_CLUSTER, SPARK: USES_SPARK, BROWSER: USES_BROWSER}
+    return next((group for group, pattern in patterns.items() if pattern.search(text)), path)
 
 
 def rank_of(path: str) -> int:
@@ -77,7 +81,7 @@ def _path_of(item: pytest.Item) -> str:
 
 def _order(group: str, path: str) -> tuple[int, int]:
     """The groups of many files come first, one for each worker."""
-    many = (CLUSTER, BROWSER, BUILDS)
+    many = (CLUSTER, SPARK, BROWSER, BUILDS)
     return many.index(group) if group in many else len(many), rank_of(path)
 
 
@@ -104,6 +108,8 @@ class WorkerGroups:
             group = groups[_path_of(item)]
             if CLUSTER_FIXTURES & {*getattr(item, "fixturenames", ())} and group != CLUSTER:
                 raise pytest.UsageError(_hidden(_path_of(item), "cluster", "USES_CLUSTER"))
+            if "spark" in getattr(item, "fixturenames", ()) and group not in (CLUSTER, SPARK):
+                raise pytest.UsageError(_hidden(_path_of(item), "Spark", "USES_SPARK"))
             if uses_browser(item) and group not in (CLUSTER, BROWSER):
                 raise pytest.UsageError(_hidden(_path_of(item), "browser", "USES_BROWSER"))
         if is_worker(config):

@@ -6,7 +6,7 @@ Not here: when to raise them (the layer that finds the fault), how to print them
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from pellucid.printable import printable
+from pellucid.printable import printable, size_text
 
 MAX_LISTED = 20
 REMOTE_REMEDY = "Check the address, AWS_ENDPOINT_URL, the credentials and the network."
@@ -238,24 +238,15 @@ class DiskFull(PellucidError):
     """No space left while writing; the input is unchanged."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(
-            f"The disk is full: {path} could not be completed. The input is untouched.",
-            remedy="Free some space and run the same command again; it continues where it stopped.",
-        )
+        remedy = "Free some space and run the same command again; it continues where it stopped."
+        super().__init__(f"The disk is full: {path} could not be completed. The input is untouched.", remedy)
 
 
 class NotEnoughMemory(PellucidError):
     """More memory is needed than is available; reported before any work starts."""
 
     def __init__(self, needs: int, has: int, remedy: str) -> None:
-        super().__init__(f"Not enough memory: {_size(needs)} needed, {_size(has)} available.", remedy=remedy)
-
-
-def _size(count: int) -> str:
-    for unit, bytes_ in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if count >= bytes_:
-            return f"{count / bytes_:,.1f} {unit}"
-    return f"{count} bytes"
+        super().__init__(f"Not enough memory: {size_text(needs)} needed, {size_text(has)} available.", remedy=remedy)
 
 
 class ChunkConflict(PellucidError):
@@ -278,6 +269,15 @@ class WorkerLost(PellucidError):
         )
 
 
+class BlockLost(PellucidError):
+    """A block that was on a device is there no more."""
+
+    is_transient = True
+
+    def __init__(self, worker: str, why: str) -> None:
+        super().__init__(f"A block of the Worker {worker} is lost: {why}.", remedy="Compute or read it again.")
+
+
 class Cancelled(PellucidError):
     """Stopped on request."""
 
@@ -291,10 +291,8 @@ class Unreachable(PellucidError):
     is_transient = True
 
     def __init__(self, address: str, why: str) -> None:
-        super().__init__(
-            f"Could not reach {address}: {why}.",
-            remedy="Check that it is running, the address and port, and the firewall between the two machines.",
-        )
+        remedy = "Check that it is running, the address and port, and the firewall between the two machines."
+        super().__init__(f"Could not reach {address}: {why}.", remedy)
 
 
 class TokenRejected(PellucidError):
@@ -310,8 +308,8 @@ class TransferTooLarge(PellucidError):
 
     def __init__(self, announced: int, limit: int) -> None:
         super().__init__(
-            f"The array has {_size(announced)} ({announced:,} bytes), but the receiver accepts at most "
-            f"{_size(limit)} ({limit:,} bytes).",
+            f"The array has {size_text(announced)} ({announced:,} bytes), but the receiver accepts at most "
+            f"{size_text(limit)} ({limit:,} bytes).",
             remedy="Send a part of it or a smaller type, or start the receiver with a larger limit.",
         )
 
@@ -330,7 +328,7 @@ class TransferInterrupted(PellucidError):
     is_transient = True
 
     def __init__(self, why: str, done: int = 0, total: int = 0) -> None:
-        progress = f" after {_size(done)} of {_size(total)}" if total else ""
+        progress = f" after {size_text(done)} of {size_text(total)}" if total else ""
         super().__init__(
             f"The transfer was interrupted{progress}: {why}.",
             remedy="Check that the peer is running and send again; pieces already received are not resent.",

@@ -14,19 +14,9 @@ import pytest
 from pellucid.agent.lease import holder
 from pellucid.jobs.process_identity import ProcessId
 from tests.agent.processes import AgentProcess, agent
+from tests.stranger import can
 
-NAME = "pellucid-stranger"
 CONNECT = "import socket,sys; s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])"
-
-
-@pytest.fixture
-def stranger() -> Iterator[str]:
-    """A real user who is nobody here."""
-    if os.geteuid() != 0 or not shutil.which("useradd"):
-        pytest.skip("needs root")
-    subprocess.run(["useradd", "--no-create-home", NAME], check=True)
-    yield NAME
-    subprocess.run(["userdel", NAME], check=True, capture_output=True)
 
 
 @pytest.fixture
@@ -36,11 +26,6 @@ def home() -> Iterator[Path]:
     folder.chmod(0o755)
     yield folder
     shutil.rmtree(folder)
-
-
-def can(stranger: str, *command: str) -> bool:
-    done = subprocess.run(["runuser", "-u", stranger, "--", *command], capture_output=True, cwd="/", check=False)
-    return done.returncode == 0
 
 
 def test_another_user_gets_at_nothing(stranger: str, home: Path) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pytest
@@ -37,6 +38,10 @@ class Held:
     @property
     def shape(self) -> tuple[int, int, int]:
         return triple(self.shared.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.shared.dtype
 
     @property
     def memory(self) -> tuple[SharedArray, Voxels] | None:
@@ -173,14 +178,22 @@ def test_large_pulls_over_tcp_use_two_connections(peer: Listening) -> None:
 def test_whole_blocks_are_mapped_where_they_are(peer: Listening) -> None:
     key = peer.provider.add("mapped", np.full((2, 3, 4), 5, np.uint16))
     with client(is_local=True) as pulling:
-        found = pulling.map(peer.address, [(key, Box.whole((2, 3, 4)))])
+        found = pulling.map(peer.address, [key])
         assert found is not None
         assert (found[0].array == 5).all()
         assert peer.provider.blocks[key].is_shared
         peer.provider.blocks[key].shared.array[0, 0, 0] = 9  # The same memory: nothing was copied.
         assert found[0].array[0, 0, 0] == 9
     with client(is_local=False) as pulling:
-        assert pulling.map(peer.address, [(key, Box.whole((2, 3, 4)))]) is None
+        assert pulling.map(peer.address, [key]) is None
+
+
+@BOTH
+def test_shapes_and_types_are_described(peer: Listening, is_local: bool) -> None:
+    keys = [peer.provider.add("flat", np.ones((1, 2, 3), "<f8")), peer.provider.add("byte", np.ones((4, 5, 6), "u1"))]
+    with client(is_local) as pulling:
+        found = pulling.describe(peer.address, keys)
+    assert found == [((1, 2, 3), np.dtype("<f8")), ((4, 5, 6), np.dtype("u1"))]
 
 
 def test_blocks_that_are_not_in_shared_memory_are_sent(peer: Listening) -> None:

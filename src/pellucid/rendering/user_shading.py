@@ -22,25 +22,21 @@ or a Python function ``shade`` in Warp's language, with those of the names as ar
 
 import hashlib
 import inspect
-import os
 import re
-import tempfile
 import textwrap
 import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pellucid.device import Device, prepare
+from pellucid.device.compiler_messages import compiler_messages, fault_in
 from pellucid.errors import InvalidInput, ShadingInvalid
 
 DECLARATION = re.compile(r"^\s*(?://|#)\s*@\s*(?:(float|int)\s+)?(\w+)\s*=\s*(\S+)\s+in\s+(\S+)\s*\.\.\s*(\S+)\s*$")
 MARK = re.compile(r"^\s*(//|#)\s*@")
 PYTHON = re.compile(r"^def\s+shade\s*\(", re.MULTILINE)
 RETURN = re.compile(r"\breturn\b")
-# As clang says it, and as NVRTC does.
-FAULT = re.compile(r"shading(?::(\d+):\d+|\((\d+)\)): error: (.*)")
 CORRECT = "Correct that line; the last working shading stays active."
 MAX_PARAMETERS = 32
 
@@ -122,7 +118,7 @@ class UserShading:
         kinds = {parameter.name: parameter.kind for parameter in self.parameters}
         shade = self._python_function(kinds) if self.is_python else user_shading.from_cpp(self.source, kinds)
         kernel = user_shading.composite_shaded_by(shade)
-        with _messages() as read:
+        with compiler_messages() as read:
             try:
                 prepare(kernel, device, block_dim=64)
             except Exception as error:
@@ -157,10 +153,9 @@ class UserShading:
 
     def _fault(self, messages: str, error: Exception) -> ShadingInvalid:
         """What the compiler said, in the user's own lines."""
-        found = FAULT.search(f"{messages}\n{error}")
-        if found:  # What is not closed is only missed after the last line.
-            line = min(int(found[1] or found[2]), len(self.source.splitlines()))
-            return ShadingInvalid(line, found[3], remedy=CORRECT)
+        line, why = fault_in(f"{messages}\n{error}", "shading")
+        if why:  # What is not closed is only missed after the last line.
+            return ShadingInvalid(min(line, len(self.source.splitlines())), why, remedy=CORRECT)
         return (
             self._python_fault(error)
             if self.is_python
@@ -194,26 +189,6 @@ def _declared(line: str, number: int) -> Parameter:
     if not parameter.low <= parameter.default <= parameter.high:
         raise ShadingInvalid(number, "the default is outside the range", remedy="Use a default inside the range.")
     return parameter
-
-
-@contextmanager
-def _messages() -> Iterator[Any]:
-    """What is written to the standard streams meanwhile: Warp's compilers say only there what is wrong."""
-    with tempfile.TemporaryFile("w+") as file:
-        kept = {stream: os.dup(stream) for stream in (1, 2)}
-        for stream in kept:
-            os.dup2(file.fileno(), stream)
-
-        def read() -> str:
-            file.seek(0)
-            return file.read()
-
-        try:
-            yield read
-        finally:
-            for stream, copy in kept.items():
-                os.dup2(copy, stream)
-                os.close(copy)
 
 
 def _last_line(error: Exception) -> str:

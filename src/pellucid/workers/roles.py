@@ -8,8 +8,9 @@ from typing import Literal
 
 from pellucid.workers.process import Deadlines
 
-Role = Literal["render", "compute", "user_code"]
-"""render: draws and reads. compute: networks and other work that takes long. user_code: what users wrote."""
+Role = Literal["render", "compute", "user_code", "blocks"]
+"""render: draws and reads. compute: networks and other work that takes long. user_code: what users wrote. blocks: the
+child of a Device Worker (cluster)."""
 RoleBesideRender = Literal["compute", "user_code"]
 
 SERVICES: dict[RoleBesideRender, str] = {

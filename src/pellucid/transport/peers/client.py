@@ -9,9 +9,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from pellucid.box import Box
+import numpy as np
+
+from pellucid.box import Shape
 from pellucid.errors import TransferInterrupted, Unreachable
 from pellucid.transport.address import Address
 from pellucid.transport.lanes.lane import together
@@ -54,7 +56,11 @@ class PeerClient:
         elif jobs:
             together(jobs, abort=lambda: None)
 
-    def map(self, address: Address, keys: Sequence[tuple[bytes, Box]]) -> list[MappedBlock] | None:
+    def describe(self, address: Address, keys: Sequence[bytes]) -> list[tuple[Shape, np.dtype[Any]]]:
+        """Shapes (z, y, x) and types of blocks."""
+        return self._on_connection(address, lambda it: it.describe(keys))
+
+    def map(self, address: Address, keys: Sequence[bytes]) -> list[MappedBlock] | None:
         """Blocks in the memory of another process of this machine; None where it is on another one."""
         return self._on_connection(address, lambda it: it.map(keys) if it.is_local else None)
 

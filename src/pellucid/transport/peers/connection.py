@@ -8,18 +8,26 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
+from typing import Any
 
 import numpy as np
 
-from pellucid.box import Box
+from pellucid.box import Shape
 from pellucid.errors import TransferInterrupted, TransferProtocolError
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared_memory import SharedArray
 from pellucid.transport.address import Address
 from pellucid.transport.dialing import dial
 from pellucid.transport.lanes.shm import checked_size
-from pellucid.transport.peers.requests import BlockLayout, PullRequest, pack_pulls, parse_dtype, unpack_layouts
-from pellucid.transport.peers.server import BUFFER, CHECKSUM, CONTENT, DONE, FORGET, LAYOUTS, MAP, PULL
+from pellucid.transport.peers.requests import (
+    BlockLayout,
+    PullRequest,
+    pack_keys,
+    pack_pulls,
+    parse_dtype,
+    unpack_layouts,
+)
+from pellucid.transport.peers.server import BUFFER, CHECKSUM, CONTENT, DESCRIBE, DONE, FORGET, LAYOUTS, MAP, PULL
 from pellucid.transport.wire.messages import Channel, Message, Timeout
 from pellucid.transport.wire.pieces import checksum
 
@@ -64,14 +72,15 @@ class PeerConnection:
                 self._receive(self._next(), pull)
         self.pulled_bytes += sum(pull.nbytes for pull in pulls)
 
-    def map(self, keys: Sequence[tuple[bytes, Box]]) -> list[MappedBlock]:
-        """Whole blocks in the memory of the other process, which does not write to them any more; nothing is copied.
+    def describe(self, keys: Sequence[bytes]) -> list[tuple[Shape, np.dtype[Any]]]:
+        """Shapes (z, y, x) and types of blocks."""
+        self._channel.write(Message(DESCRIBE, {}, pack_keys(keys)))
+        return [(layout.shape, layout.dtype) for layout in unpack_layouts(self._next().body)]
 
-        keys: with the boxes of the whole blocks.
-        """
+    def map(self, keys: Sequence[bytes]) -> list[MappedBlock]:
+        """Whole blocks in the memory of the other process, which does not write to them any more; nothing is copied."""
         batch = str(next(self._batches))
-        pulls = [PullRequest(key, box, np.empty(0, np.uint8)) for key, box in keys]
-        self._channel.write(Message(MAP, {"batch": batch}, pack_pulls(pulls)))
+        self._channel.write(Message(MAP, {"batch": batch}, pack_keys(keys)))
         layouts = unpack_layouts(self._next().body)
         found = [self._mapped(layout) for layout in layouts]
         self._channel.write(Message(DONE, {"batch": batch}))

@@ -70,6 +70,14 @@ def unpack_pulls(body: bytes) -> list[tuple[bytes, Box]]:
     return [(key, Box(triple(a), triple(b))) for key, a, b in zip(keys, starts, stops, strict=True)]
 
 
+def pack_keys(keys: Sequence[bytes]) -> bytes:
+    return b"".join(keys)
+
+
+def unpack_keys(body: bytes) -> list[bytes]:
+    return [row.tobytes() for row in _rows(body, np.dtype(f"V{KEY_BYTES}"))]
+
+
 def pack_layouts(layouts: Sequence[BlockLayout]) -> bytes:
     packed = np.zeros(len(layouts), _LAYOUT)
     for row, layout in zip(packed, layouts, strict=True):

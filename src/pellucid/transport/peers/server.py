@@ -10,20 +10,20 @@ blocks are pinned until the other end has copied them.
 from collections.abc import Sequence
 from contextlib import ExitStack
 from itertools import count
-from typing import Protocol
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from pellucid.box import Box, triple
-from pellucid.errors import InvalidInput, PellucidError, TransferProtocolError
+from pellucid.errors import InvalidInput, PellucidError, TransferInterrupted, TransferProtocolError
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared_memory import SharedArray
-from pellucid.transport.peers.requests import BlockLayout, pack_layouts, unpack_pulls
+from pellucid.transport.peers.requests import BlockLayout, pack_layouts, unpack_keys, unpack_pulls
 from pellucid.transport.wire.messages import Channel, Message, error_message
 from pellucid.transport.wire.pieces import checksum
 
-PULL, MAP, DONE, FORGET = "pull", "map", "done", "forget"
+PULL, MAP, DESCRIBE, DONE, FORGET = "pull", "map", "describe", "done", "forget"
 BUFFER, LAYOUTS, CONTENT = "buffer", "layouts", "content"
 CHECKSUM = "xxh3"
 
@@ -33,6 +33,9 @@ class OpenBlock(Protocol):
 
     @property
     def shape(self) -> tuple[int, int, int]: ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
 
     @property
     def memory(self) -> tuple[SharedArray, Voxels] | None:
@@ -70,39 +73,55 @@ class _Connection:
         if message.kind == FORGET:
             self._buffers.clear()
             return
-        if message.kind not in (PULL, MAP):
+        answers = {PULL: self._pull, MAP: self._map, DESCRIBE: self._describe}
+        if message.kind not in answers:
             raise TransferProtocolError(f"it sent {message.kind[:40]!r} to a peer")
         with ExitStack() as stack:
             try:
-                opened = self._opened(message, stack)
-            except PellucidError as error:
+                answers[message.kind](message, stack)
+            except TransferInterrupted:
+                raise
+            except PellucidError as error:  # Raised before anything was sent.
                 self._channel.write(error_message(error))
-                return
-            if message.kind == MAP:
-                for block, _ in opened:
-                    block.share()
-            if message.kind == MAP or (self._channel.is_local and all(block.memory for block, _ in opened)):
-                self._send_layouts([block.memory for block, _ in opened if block.memory])
-                self._pins[message.get("batch")] = stack.pop_all()
-            else:
-                self._send_content(opened)
 
     def close(self) -> None:
         for stack in self._pins.values():
             stack.close()
 
-    def _opened(self, message: Message, stack: ExitStack) -> list[tuple[OpenBlock, Box]]:
+    def _pull(self, message: Message, stack: ExitStack) -> None:
         opened = []
         for key, box in unpack_pulls(message.body):
-            block = self._provider.open_block(key)
-            stack.callback(block.close)
+            block = self._opened(key, stack)
             if not Box.whole(block.shape).contains(box) or box.is_empty:
                 what = f"The box {box} is outside a block of {block.shape}."
                 raise InvalidInput(what, remedy=f"Choose a box within {Box.whole(block.shape)}.")
-            if message.kind == MAP and (block.memory is None or not self._channel.is_local):
-                raise InvalidInput("This block is not in shared memory.", remedy="Pull it instead.")
             opened.append((block, box))
-        return opened
+        memories = [block.memory for block, _ in opened if block.memory]
+        if self._channel.is_local and len(memories) == len(opened):
+            self._send_layouts(memories)
+            self._pins[message.get("batch")] = stack.pop_all()
+        else:
+            self._send_content(opened)
+
+    def _map(self, message: Message, stack: ExitStack) -> None:
+        memories = []
+        for block in [self._opened(key, stack) for key in unpack_keys(message.body)]:
+            if block.memory is None or not self._channel.is_local:
+                raise InvalidInput("This block is not in shared memory.", remedy="Pull it instead.")
+            block.share()
+            memories.append(block.memory)
+        self._send_layouts(memories)
+        self._pins[message.get("batch")] = stack.pop_all()
+
+    def _describe(self, message: Message, stack: ExitStack) -> None:
+        blocks = [self._opened(key, stack) for key in unpack_keys(message.body)]
+        layouts = [BlockLayout(0, 0, block.dtype, block.shape, (0, 0, 0)) for block in blocks]
+        self._channel.write(Message(LAYOUTS, {}, pack_layouts(layouts)))
+
+    def _opened(self, key: bytes, stack: ExitStack) -> OpenBlock:
+        block = self._provider.open_block(key)
+        stack.callback(block.close)
+        return block
 
     def _send_layouts(self, blocks: Sequence[tuple[SharedArray, Voxels]]) -> None:
         layouts = []

@@ -1,6 +1,6 @@
 """Requests, replies and announcements of a Worker, to and from JSON.
 
-Here: to_message, from_message.
+Here: to_message, from_message, register_kinds.
 Not here: the types (requests, replies, announcements), carrying them (channel).
 """
 
@@ -16,6 +16,11 @@ from pellucid.workers.protocol.requests import Request
 KINDS: dict[str, type[Any]] = {
     kind.__name__: kind for kind in (*Request.__args__, *Reply.__args__, *Announcement.__args__)
 }
+
+
+def register_kinds(*kinds: type[Any]) -> None:
+    """Further requests and replies, of a role that a higher layer defines."""
+    KINDS.update({kind.__name__: kind for kind in kinds})
 
 
 def to_message(content: Request | Reply | Announcement) -> dict[str, Any]:

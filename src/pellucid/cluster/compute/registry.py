@@ -1,0 +1,57 @@
+"""What can be computed on blocks.
+
+Here: the table of computations, and what each is given.
+Not here: the computations.
+"""
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid.box import Box, Shape
+from pellucid.device import Device
+from pellucid.errors import InvalidInput
+
+COMPUTATIONS = {
+    "kernel": "pellucid.cluster.compute.user_kernels:run_kernel",
+}
+
+
+@dataclass(frozen=True)
+class BlockView:
+    """A block on the device. outer: its array with the halo, as a NumPy array on the CPU, as a Warp array on a GPU."""
+
+    outer: Any
+    dtype: np.dtype[Any]
+    shape: Shape
+    halo: Shape
+
+    @property
+    def core(self) -> Any:
+        """The array without its halo."""
+        return self.outer[Box.whole(self.shape).shift(self.halo).slices]
+
+
+@dataclass(frozen=True)
+class ComputeContext:
+    """device: where the blocks are. touch: to be called now and then by what takes long. state: kept by computations
+    from one call to the next, such as what they have compiled."""
+
+    device: Device
+    touch: Callable[[], None]
+    state: dict[str, Any]
+
+
+Computation = Callable[[ComputeContext, dict[str, Any], Sequence[BlockView], BlockView | None], object]
+"""(context, arguments, inputs, output) -> a value that JSON can hold."""
+
+
+def computation_named(name: str) -> Computation:
+    if name not in COMPUTATIONS:
+        raise InvalidInput(f"Unknown computation {name!r}.", remedy=f"Choose one of: {', '.join(COMPUTATIONS)}.")
+    module, _, function = COMPUTATIONS[name].partition(":")
+    found: Computation = getattr(importlib.import_module(module), function)
+    return found

@@ -1,0 +1,124 @@
+"""What map functions call: operations on blocks of a device, which run when their result is needed.
+
+Here: send_gpu, recv_gpu, exec_gpu, exec_gpu_seq, cache_gpu, persist_gpu, unpersist_gpu.
+Not here: OpenGL (gl_functions), halos (halos), what a block is (blocks).
+
+"gpu" in a name is the device of the Worker, which may be a CPU. Without a block, exec_gpu and exec_gpu_seq return a
+function of one block, to be passed to map():
+
+    blocks.mapValues(send_gpu).mapValues(exec_gpu(source=SOURCE, function="smooth")).mapValues(recv_gpu)
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pellucid.box import Shape
+from pellucid.cluster.blocks import DeviceBlock
+from pellucid.cluster.kernel_source import KernelSource
+from pellucid.cluster.operations import NO_HALO, Compute, Download, Keep
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Voxels
+
+
+@dataclass(frozen=True)
+class ExecOptions:
+    """parameters: numbers that the function is given. shape, dtype: of the result, where they are not those of the
+    block. halo: room around the result."""
+
+    parameters: tuple[float, ...] = ()
+    shape: Shape | None = None
+    dtype: str = ""
+    halo: Shape = NO_HALO
+
+
+def send_gpu(voxels: Voxels, halo: int | Shape = 0) -> DeviceBlock:
+    """A block on the device of this node, of an array of one to three axes. halo: room around it."""
+    return DeviceBlock.of(voxels, _triple(halo))
+
+
+def recv_gpu(block: DeviceBlock) -> Voxels:
+    """The voxels of a block, without its halo, as an array in this process."""
+    voxels = block.result(Download()).voxels
+    if voxels is None:
+        raise InvalidInput("The Worker sent no voxels.", remedy="Use the same version at both ends.")
+    return voxels
+
+
+def cache_gpu(block: DeviceBlock) -> DeviceBlock:
+    """Keep the block on its device until memory is short."""
+    return block.then(Keep("cache"))
+
+
+def persist_gpu(block: DeviceBlock) -> DeviceBlock:
+    """Keep the block until unpersist_gpu, or until its Worker ends."""
+    return block.then(Keep("persist"))
+
+
+def unpersist_gpu(block: DeviceBlock) -> None:
+    """Give the memory of a block back."""
+    block.release()
+
+
+def exec_gpu(
+    block: DeviceBlock | None = None,
+    *,
+    source: str = "",
+    function: str | Callable[..., Any],
+    parameters: Sequence[float] = (),
+    **options: Any,
+) -> Any:
+    """Run a function for every voxel of a block; the result is another block. options: shape, dtype, halo.
+
+    source: C++/CUDA text that defines the function, or Python text in Warp's language; function may also be such a
+    Python function itself. kernel_source says what either is given.
+    """
+    kernel = KernelSource.of(source, function)
+    how = ExecOptions(tuple(map(float, parameters)), **options)
+    run = partial(_exec, kernel=kernel, how=how)
+    return run if block is None else run(block)
+
+
+def exec_gpu_seq(
+    blocks: Sequence[DeviceBlock] | None = None,
+    *,
+    source: str = "",
+    function: str | Callable[..., Any],
+    parameters: Sequence[float] = (),
+    **options: Any,
+) -> Any:
+    """The same for a sequence of blocks of one shape and type, such as the values of a key: the function is given all
+    of them, and there is one result, on the device of the first."""
+    kernel = KernelSource.of(source, function)
+    how = ExecOptions(tuple(map(float, parameters)), **options)
+    run = partial(_exec_seq, kernel=kernel, how=how)
+    return run if blocks is None else run(blocks)
+
+
+def _exec(block: DeviceBlock, kernel: KernelSource, how: ExecOptions) -> DeviceBlock:
+    return block.then(_compute(kernel, how, (), is_sequence=False))
+
+
+def _exec_seq(blocks: Sequence[DeviceBlock], kernel: KernelSource, how: ExecOptions) -> DeviceBlock:
+    blocks = list(blocks)
+    if not blocks:
+        raise InvalidInput("The sequence of blocks is empty.", remedy="Pass at least one block.")
+    others = tuple(str(block.handle) for block in blocks[1:])
+    return blocks[0].then(_compute(kernel, how, others, is_sequence=True))
+
+
+def _compute(kernel: KernelSource, how: ExecOptions, others: tuple[str, ...], *, is_sequence: bool) -> Compute:
+    arguments = {
+        "source": kernel.source,
+        "function": kernel.function,
+        "parameters": how.parameters,
+        "is_sequence": is_sequence,
+    }
+    label = f"the function {kernel.function!r}"
+    return Compute("kernel", json.dumps(arguments), others, how.shape, how.dtype, how.halo, label=label)
+
+
+def _triple(halo: int | Shape) -> Shape:
+    return (halo, halo, halo) if isinstance(halo, int) else halo

@@ -1,0 +1,1 @@
+"""Starting Device Workers on a node, and finding them again."""

@@ -1,0 +1,78 @@
+"""The driver's part of a Spark program with Device Workers.
+
+Here: SparkApplication: the application's token reaches its tasks, and its Workers end with it.
+Not here: a task's part (task), functions for maps (cluster.functions).
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import asdict, replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from pellucid.cluster.context import ClusterContext, current_context, use_context
+from pellucid.cluster.credentials import Credentials
+from pellucid.cluster.handles import WorkerId
+from pellucid.cluster.links import WorkerLinks
+from pellucid.cluster.spark.options import OPTIONS_PROPERTY, TOKEN_PROPERTY, SparkOptions
+from pellucid.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+TURNS = 2
+"""Tasks for each core when something is to be done once on every node: no one says which executor takes a task."""
+
+
+class SparkApplication:
+    """As a context: map functions of this SparkContext, run by actions of this thread, may use Device Workers. Each is
+    started by the first task that needs it, and all of them end with this context.
+
+    In other threads use pyspark.InheritableThread.
+    """
+
+    def __init__(self, spark: "SparkContext", options: SparkOptions | None = None) -> None:
+        self.spark = spark
+        self.credentials = Credentials.create()
+        host = spark.getConf().get("spark.driver.host") or ""
+        self.options = replace(options or SparkOptions(), driver_host=host)
+        # The driver holds no lease: Workers are there for executors.
+        self.links = WorkerLinks(self.credentials.token, 0, prefers_local=self.options.prefers_local)
+        self._opened = ExitStack()
+
+    def __enter__(self) -> "SparkApplication":
+        self._opened.enter_context(use_context(ClusterContext(self.links, _no_worker)))
+        self._set(TOKEN_PROPERTY, self.credentials.text)
+        self._set(OPTIONS_PROPERTY, json.dumps(asdict(self.options)))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            if not isinstance(error, KeyboardInterrupt):
+                for worker in self.workers():
+                    self.links.end(worker)
+        finally:
+            self._set(TOKEN_PROPERTY, None)
+            self._set(OPTIONS_PROPERTY, None)
+            self.links.close()
+            self._opened.close()
+
+    def workers(self) -> list[WorkerId]:
+        """The Workers of all nodes that have executors now, in a fixed order. Missing ones are started."""
+        tasks = TURNS * self.spark.defaultParallelism
+        found = self.spark.parallelize(range(tasks), tasks).mapPartitions(_local_worker).distinct().collect()
+        return sorted(found)
+
+    def _set(self, name: str, text: str | None) -> None:
+        self.spark.setLocalProperty(name, text)
+
+
+def _local_worker(_: Iterator[Any]) -> list[WorkerId]:
+    return [current_context().local()]
+
+
+def _no_worker() -> WorkerId:
+    raise InvalidInput("The driver has no device.", remedy="Send blocks in a map function: rdd.map(send_gpu).")

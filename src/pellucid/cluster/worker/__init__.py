@@ -1,0 +1,1 @@
+"""The Device Worker: the process that owns the blocks of one device."""
