@@ -24,8 +24,12 @@ HEADER = """\
 # Every version can be installed on every Python that pyproject.toml admits.
 # Written by `make pin`; used by every `make` target that installs.
 """
-ALSO = {"mpmath": "1.3.0", "setuptools": "84.2.1", "sympy": "1.14.0", "torch": "2.13.0"}
-"""Pinned without asking pip, which would fetch gigabytes: PyTorch, and what nothing else of ours needs but it."""
+ALSO = {
+    "mpmath": "1.3.0", "py4j": "0.10.9.9", "pyspark": "4.3.0", "setuptools": "84.2.1", "sympy": "1.14.0",
+    "torch": "2.13.0",
+}  # fmt: skip
+"""Pinned without asking pip, which would fetch gigabytes: PyTorch and Spark, and what nothing else of ours needs but
+these."""
 
 
 def requirements(project: dict[str, Any]) -> list[str]:

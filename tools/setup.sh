@@ -18,7 +18,7 @@ fail() { printf 'set-up: %s\n' "$*" >&2; exit 1; }
 # What tests use and pip does not install: the command that shows it is there, and the Debian package that has it.
 # Without one of these Pellucid works, and what needs it says so.
 system_packages=("git git" "cc gcc" "make make" "valgrind valgrind" "openssl openssl" "ip iproute2" "iperf3 iperf3" "chromium chromium"
-    "slurmctld slurmctld" "slurmd slurmd")
+    "slurmctld slurmctld" "slurmd slurmd" "java openjdk-17-jre-headless")
 
 # Where we may, install; where we may not, say what to ask for.
 install_system_package() {
@@ -82,6 +82,22 @@ install_packages() {
     "${pip[@]}" --no-deps --no-build-isolation --editable . || fail "$pip_failed"
 }
 
+# Spark comes as an archive of 456 MB that becomes a wheel here. The wheel stays for the next environment, also after
+# `make clean`. Tests that need Spark are skipped without it.
+install_spark() {
+    command -v java >/dev/null || return 0
+    local version cache wheel pip=(.venv/bin/python -m pip --disable-pip-version-check --quiet --quiet)
+    version=$(sed -n 's/^pyspark==//p' constraints.txt)
+    cache=${XDG_CACHE_HOME:-$HOME/.cache}/pellucid-setup
+    wheel=$cache/pyspark-$version-py2.py3-none-any.whl
+    if [[ ! -e $wheel ]]; then
+        say "building Spark $version, once"
+        "${pip[@]}" wheel --no-deps --no-build-isolation --wheel-dir "$cache" "pyspark==$version" ||
+            { say "going on without Spark."; return 0; }
+    fi
+    "${pip[@]}" install --no-compile --constraint constraints.txt "$wheel" || say "going on without Spark."
+}
+
 # What pyproject.toml names, with the extras, one a line.
 dependencies() {
     .venv/bin/python - "$extras" <<'END'
@@ -108,6 +124,7 @@ check_python
 make_environment
 if ! is_installed; then
     install_packages
+    [[ ,$extras, != *,dev,* ]] || install_spark
     fingerprint >"$stamp"
 fi
 # The page changes more often than the packages do; this is quick where nothing changed.

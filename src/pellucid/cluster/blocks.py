@@ -14,7 +14,7 @@ from pellucid.box import Shape, triple
 from pellucid.cluster.context import current_context
 from pellucid.cluster.handles import Handle, WorkerId
 from pellucid.cluster.links import ChainReply
-from pellucid.cluster.operations import NO_HALO, Keep, Operation, Release, Upload, Use
+from pellucid.cluster.operations import NO_HALO, KeepBlock, Operation, ReleaseBlock, UploadBlock, UseBlock
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 
@@ -43,7 +43,7 @@ class DeviceBlock:
             what = f"An array of shape {voxels.shape} and type {voxels.dtype} cannot become a block."
             raise InvalidInput(what, remedy="Use one to three axes, real numbers, and at least one voxel.")
         voxels = voxels.reshape((1,) * (MAX_AXES - voxels.ndim) + voxels.shape)
-        return cls(voxels, Upload(triple(voxels.shape), voxels.dtype.newbyteorder("<").str, halo))
+        return cls(voxels, UploadBlock(triple(voxels.shape), voxels.dtype.newbyteorder("<").str, halo))
 
     @classmethod
     def unpack(cls, packed: bytes) -> "DeviceBlock":
@@ -58,7 +58,7 @@ class DeviceBlock:
         """Of the block on its device. What has not run yet runs now."""
         with self._lock:
             if self._handle is None:
-                keep = () if isinstance(self._operation, Keep) else (Keep(),)
+                keep = () if isinstance(self._operation, KeepBlock) else (KeepBlock(),)
                 self._reply = self._run(keep)
                 self._handle = self._reply.handle
             if self._handle is None:
@@ -71,7 +71,7 @@ class DeviceBlock:
 
     def release(self) -> None:
         """Give its memory back."""
-        current_context().links.run(self.handle.worker, (Use(str(self.handle)), Release()))
+        current_context().links.run(self.handle.worker, (UseBlock(str(self.handle)), ReleaseBlock()))
 
     def _run(self, last: Sequence[Operation]) -> ChainReply:
         worker, operations, voxels = self._chain()
@@ -88,7 +88,7 @@ class DeviceBlock:
                 voxels = block._before
                 return current_context().local(), operations[::-1], voxels  # type: ignore[return-value]
             block = block._before
-        return block._handle.worker, [Use(str(block._handle)), *operations[::-1]], None
+        return block._handle.worker, [UseBlock(str(block._handle)), *operations[::-1]], None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return DeviceBlock.unpack, (self.handle.pack(),)

@@ -18,7 +18,7 @@ from typing import Any
 from pellucid.box import Shape
 from pellucid.cluster.blocks import DeviceBlock
 from pellucid.cluster.kernel_source import KernelSource
-from pellucid.cluster.operations import NO_HALO, Compute, Download, Keep
+from pellucid.cluster.operations import NO_HALO, ComputeBlock, DownloadBlock, KeepBlock
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 
@@ -41,7 +41,7 @@ def send_gpu(voxels: Voxels, halo: int | Shape = 0) -> DeviceBlock:
 
 def recv_gpu(block: DeviceBlock) -> Voxels:
     """The voxels of a block, without its halo, as an array in this process."""
-    voxels = block.result(Download()).voxels
+    voxels = block.result(DownloadBlock()).voxels
     if voxels is None:
         raise InvalidInput("The Worker sent no voxels.", remedy="Use the same version at both ends.")
     return voxels
@@ -49,12 +49,12 @@ def recv_gpu(block: DeviceBlock) -> Voxels:
 
 def cache_gpu(block: DeviceBlock) -> DeviceBlock:
     """Keep the block on its device until memory is short."""
-    return block.then(Keep("cache"))
+    return block.then(KeepBlock("cache"))
 
 
 def persist_gpu(block: DeviceBlock) -> DeviceBlock:
     """Keep the block until unpersist_gpu, or until its Worker ends."""
-    return block.then(Keep("persist"))
+    return block.then(KeepBlock("persist"))
 
 
 def unpersist_gpu(block: DeviceBlock) -> None:
@@ -109,7 +109,7 @@ def _exec_seq(blocks: Sequence[DeviceBlock], kernel: KernelSource, how: ExecOpti
     return blocks[0].then(_compute(kernel, how, others, is_sequence=True))
 
 
-def _compute(kernel: KernelSource, how: ExecOptions, others: tuple[str, ...], *, is_sequence: bool) -> Compute:
+def _compute(kernel: KernelSource, how: ExecOptions, others: tuple[str, ...], *, is_sequence: bool) -> ComputeBlock:
     arguments = {
         "source": kernel.source,
         "function": kernel.function,
@@ -117,7 +117,7 @@ def _compute(kernel: KernelSource, how: ExecOptions, others: tuple[str, ...], *,
         "is_sequence": is_sequence,
     }
     label = f"the function {kernel.function!r}"
-    return Compute("kernel", json.dumps(arguments), others, how.shape, how.dtype, how.halo, label=label)
+    return ComputeBlock("kernel", json.dumps(arguments), others, how.shape, how.dtype, how.halo, label=label)
 
 
 def _triple(halo: int | Shape) -> Shape:

@@ -21,7 +21,7 @@ from pellucid.cluster.handles import Handle, WorkerId
 from pellucid.cluster.links import WorkerLinks
 from pellucid.cluster.nodes.folders import WorkerSpec
 from pellucid.cluster.nodes.launch import find_or_start
-from pellucid.cluster.operations import NO_HALO, Keep
+from pellucid.cluster.operations import NO_HALO, KeepBlock
 from pellucid.formats.protocol import Voxels
 from pellucid.settings import available_memory_bytes, current
 
@@ -61,7 +61,7 @@ class WorkerGroup:
         """A persistent block on one of the Workers."""
         context = ClusterContext(self.links, lambda: worker)
         with use_context(context):
-            return DeviceBlock.of(voxels, halo).then(Keep("persist")).handle
+            return DeviceBlock.of(voxels, halo).then(KeepBlock("persist")).handle
 
     def close(self) -> None:
         """End the Workers."""

@@ -19,7 +19,7 @@ KeepMode = Literal["cache", "persist"]
 
 
 @dataclass(frozen=True)
-class Upload:
+class UploadBlock:
     """The array that comes along is the block. halo: room around it for voxels of its neighbours."""
 
     shape: Shape
@@ -28,14 +28,14 @@ class Upload:
 
 
 @dataclass(frozen=True)
-class Use:
+class UseBlock:
     """A block that is on a device; one of another Worker is pulled."""
 
     handle: str
 
 
 @dataclass(frozen=True)
-class Compute:
+class ComputeBlock:
     """A computation on the block, by its name in compute.registry. arguments: JSON, as that computation expects it.
 
     inputs: further blocks. shape, dtype, halo: of the result; None and "" are those of the block. is_in_place: the
@@ -54,7 +54,7 @@ class Compute:
 
 
 @dataclass(frozen=True)
-class Part:
+class BlockPart:
     """Voxels of a block: a box of its core, and where in another block's core (or in the halo around it) they go."""
 
     source: str
@@ -63,33 +63,33 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Fill:
+class FillBlock:
     """Copy parts of other blocks into the block and its halo. grows: the halo that there is room for afterwards."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[BlockPart, ...]
     grows: Shape = NO_HALO
 
 
 @dataclass(frozen=True)
-class Keep:
+class KeepBlock:
     """Keep the block: cached blocks go when memory is short, the least recently used first; persistent ones stay."""
 
     mode: KeepMode = "cache"
 
 
 @dataclass(frozen=True)
-class Release:
+class ReleaseBlock:
     """The block is no longer needed."""
 
 
 @dataclass(frozen=True)
-class Download:
+class DownloadBlock:
     """The block comes back as an array. has_halo: with the voxels around it."""
 
     has_halo: bool = False
 
 
-Operation = Upload | Use | Compute | Fill | Keep | Release | Download
+Operation = UploadBlock | UseBlock | ComputeBlock | FillBlock | KeepBlock | ReleaseBlock | DownloadBlock
 KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in Operation.__args__}
 
 
@@ -107,8 +107,8 @@ def pack_chain(operations: Sequence[Operation]) -> bytes:
 
 def unpack_chain(packed: bytes) -> list[Operation]:
     """
-    >>> unpack_chain(pack_chain([Use("00"), Keep("persist")]))
-    [Use(handle='00'), Keep(mode='persist')]
+    >>> unpack_chain(pack_chain([UseBlock("00"), KeepBlock("persist")]))
+    [UseBlock(handle='00'), KeepBlock(mode='persist')]
     """
     try:
         listed = json.loads(packed)

@@ -11,7 +11,7 @@ from typing import Any, cast
 from weakref import WeakSet
 
 from pellucid.cluster.compute import protocol
-from pellucid.cluster.operations import Compute
+from pellucid.cluster.operations import ComputeBlock
 from pellucid.cluster.worker.memory import BlockArray, DeviceBuffer, DeviceMemory
 from pellucid.workers.array_store import ArrayStore
 from pellucid.workers.folder_limit import FolderLimit
@@ -34,7 +34,9 @@ class BlockChild(SupervisedProcess):
         memory.on_gone = self._forget
         self._refusal = ""
 
-    def compute(self, doing: str, operation: Compute, inputs: Sequence[BlockArray], output: BlockArray | None) -> Any:
+    def compute(
+        self, doing: str, operation: ComputeBlock, inputs: Sequence[BlockArray], output: BlockArray | None
+    ) -> Any:
         """The value of a computation, once it is done. WorkerLost where the process ended meanwhile."""
         with self._lock:  # Buffers, then what uses them, to the same process.
             self.start()

@@ -12,7 +12,7 @@ import numpy as np
 
 from pellucid.box import Box, triple
 from pellucid.cluster.handles import Handle, WorkerId
-from pellucid.cluster.operations import Part
+from pellucid.cluster.operations import BlockPart
 from pellucid.cluster.worker.block_store import BlockStore
 from pellucid.cluster.worker.memory import BlockArray
 from pellucid.errors import BlockLost, InvalidInput, Unreachable
@@ -57,7 +57,7 @@ class BlockExchange:
             raise
         return array
 
-    def fill(self, target: BlockArray, parts: Sequence[Part]) -> None:
+    def fill(self, target: BlockArray, parts: Sequence[BlockPart]) -> None:
         """Copy boxes of blocks to their places in the core of a block, or around it."""
         remote: dict[WorkerId, list[tuple[bytes, Box, _Target]]] = defaultdict(list)
         for part in parts:
@@ -109,7 +109,7 @@ class BlockExchange:
                 self._memory.write(target.array, target.box, target.window)
 
 
-def _place(part: Part, target: BlockArray) -> Box:
+def _place(part: BlockPart, target: BlockArray) -> Box:
     """Where a part goes, in the array with its halo."""
     stop = triple(a + n for a, n in zip(part.at, part.box.shape, strict=True))
     box = Box(part.at, stop).shift(target.halo)

@@ -213,8 +213,12 @@ class BlockStore:
         if entry.spilled is None:
             raise BlockLost(str(self.worker), "it is neither on the device nor on the host")
         shared, before = entry.spilled
-        self._make_room(shared.nbytes)
-        self._spilled_bytes -= shared.nbytes
+        self._spilled_bytes -= shared.nbytes  # Its place on the host is free for what makes room on the device.
+        try:
+            self._make_room(shared.nbytes)
+        except NotEnoughMemory:
+            self._spilled_bytes += shared.nbytes
+            raise
         buffer = self.memory.adopt(shared)
         self._used_bytes += buffer.nbytes
         entry.array, entry.spilled = BlockArray(buffer, before.dtype, before.shape, before.halo), None

@@ -82,7 +82,7 @@ class ChainRunner:
 
     # Operations
 
-    def _upload(self, state: _State, operation: operations.Upload) -> None:
+    def _upload(self, state: _State, operation: operations.UploadBlock) -> None:
         shared, state.upload = state.upload, None
         dtype = np.dtype(operation.dtype)
         if shared is None or shared.nbytes < Box.whole(operation.shape).size * dtype.itemsize:
@@ -95,7 +95,7 @@ class ChainRunner:
             array = self._grown(state, array, operation.halo)
         state.set(array, None)
 
-    def _use(self, state: _State, operation: operations.Use) -> None:
+    def _use(self, state: _State, operation: operations.UseBlock) -> None:
         handle = Handle.parse(operation.handle)
         if handle.worker == self._store.worker:
             state.set(self._borrowed(state, handle), handle)
@@ -104,7 +104,7 @@ class ChainRunner:
             state.own.append(array)
             state.set(array, None)
 
-    def _compute(self, state: _State, operation: operations.Compute) -> None:
+    def _compute(self, state: _State, operation: operations.ComputeBlock) -> None:
         others = [self._input(state, Handle.parse(text)) for text in operation.inputs]
         before = [state.block] if state.result.block is not None else []
         output = None if operation.is_value else self._output(state, operation)
@@ -117,7 +117,7 @@ class ChainRunner:
         elif output is not None:
             state.set(output, None)
 
-    def _output(self, state: _State, operation: operations.Compute) -> BlockArray:
+    def _output(self, state: _State, operation: operations.ComputeBlock) -> BlockArray:
         """Room for a result. In place it is the block itself, unless another process holds its memory."""
         if operation.is_in_place and not state.block.buffer.is_shared:
             return state.block
@@ -126,7 +126,7 @@ class ChainRunner:
         state.own.append(array)
         return array
 
-    def _fill(self, state: _State, operation: operations.Fill) -> None:
+    def _fill(self, state: _State, operation: operations.FillBlock) -> None:
         block, handle = state.block, state.result.handle
         if any(h < g for h, g in zip(block.halo, operation.grows, strict=True)) or block.buffer.is_shared:
             grown = self._grown(state, block, operation.grows)
@@ -139,7 +139,7 @@ class ChainRunner:
             handle = self._store.changed(handle, grown, is_core_same=True)
         state.set(grown, handle)
 
-    def _keep(self, state: _State, operation: operations.Keep) -> None:
+    def _keep(self, state: _State, operation: operations.KeepBlock) -> None:
         if state.result.handle is not None:
             self._store.set_mode(state.result.handle, operation.mode)
             return
@@ -149,12 +149,12 @@ class ChainRunner:
         self._borrowed(state, handle)  # What comes next in the chain needs it.
         state.set(block, handle)
 
-    def _release(self, state: _State, operation: operations.Release) -> None:
+    def _release(self, state: _State, operation: operations.ReleaseBlock) -> None:
         if state.result.handle is not None:
             state.released.append(state.result.handle)
         state.set(None, None)
 
-    def _download(self, state: _State, operation: operations.Download) -> None:
+    def _download(self, state: _State, operation: operations.DownloadBlock) -> None:
         memory, block = self._store.memory, state.block
         box = Box.whole(block.outer_shape) if operation.has_halo else block.core_in_outer
         found = memory.host_view(block)
@@ -166,13 +166,13 @@ class ChainRunner:
         state.result.shared, state.result.voxels = found[0], found[1][box.slices]
 
     RUN: ClassVar[dict[type[Any], Callable[["ChainRunner", _State, Any], None]]] = {
-        operations.Upload: _upload,
-        operations.Use: _use,
-        operations.Compute: _compute,
-        operations.Fill: _fill,
-        operations.Keep: _keep,
-        operations.Release: _release,
-        operations.Download: _download,
+        operations.UploadBlock: _upload,
+        operations.UseBlock: _use,
+        operations.ComputeBlock: _compute,
+        operations.FillBlock: _fill,
+        operations.KeepBlock: _keep,
+        operations.ReleaseBlock: _release,
+        operations.DownloadBlock: _download,
     }
 
     # Arrays

@@ -1,6 +1,6 @@
 """For whom a Worker is there, and when it ends.
 
-Here: Lease: processes of this machine that hold it; it ends when all of them have been gone for a while.
+Here: WorkerLease: processes of this machine that hold it; it ends when all of them have been gone for a while.
 Not here: which processes those are (nodes.launch, links).
 """
 
@@ -15,7 +15,7 @@ from pellucid.jobs.process_identity import ProcessId
 POLL_MS = 500
 
 
-class Lease:
+class WorkerLease:
     """grace_s: how long it lasts without a holder: an executor that was killed is replaced, and finds its blocks.
     on_end: called once, from a thread of this object."""
 

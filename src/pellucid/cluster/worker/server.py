@@ -16,13 +16,13 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from pellucid.cluster.handles import WorkerId, checked_host
-from pellucid.cluster.operations import Operation, Upload, unpack_chain
+from pellucid.cluster.operations import Operation, UploadBlock, unpack_chain
 from pellucid.cluster.worker.block_child import BlockChild
 from pellucid.cluster.worker.block_exchange import BlockExchange
 from pellucid.cluster.worker.block_provider import PeerBlocks
 from pellucid.cluster.worker.block_store import BlockStore
 from pellucid.cluster.worker.chain_runner import ChainResult, ChainRunner, described
-from pellucid.cluster.worker.lease import Lease
+from pellucid.cluster.worker.lease import WorkerLease
 from pellucid.cluster.worker.memory import DeviceMemory, array_bytes
 from pellucid.errors import Cancelled, InvalidInput, PellucidError, TokenRejected, TransferInterrupted
 from pellucid.formats.shared_memory import SharedArray
@@ -66,7 +66,7 @@ class DeviceWorker:
         self.child = BlockChild(memory)
         self.peers = PeerClient(setup.token, prefers_local=setup.prefers_local)
         self._runner = ChainRunner(self.store, self.child, BlockExchange(self.store, self.peers))
-        self.lease = Lease(setup.grace_s, on_end)
+        self.lease = WorkerLease(setup.grace_s, on_end)
         self._ready.set()
 
     def close(self) -> None:
@@ -127,10 +127,10 @@ class _Conversation:
             self._run_chain(unpack_chain(message.body))
 
     def _run_chain(self, chain: list[Operation]) -> None:
-        upload = self._received(chain[0]) if chain and isinstance(chain[0], Upload) else None
+        upload = self._received(chain[0]) if chain and isinstance(chain[0], UploadBlock) else None
         self._worker.run(chain, upload, self._reply)
 
-    def _received(self, upload: Upload) -> SharedArray:
+    def _received(self, upload: UploadBlock) -> SharedArray:
         """The voxels that come along, in shared memory."""
         nbytes = array_bytes(upload.shape, np.dtype(upload.dtype))
         if self._channel.is_local:
