@@ -41,7 +41,7 @@ class Held:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return self.shared.dtype
+        return np.dtype(self.shared.dtype)
 
     @property
     def memory(self) -> tuple[SharedArray, Voxels] | None:
