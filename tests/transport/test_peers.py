@@ -41,7 +41,8 @@ class Held:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        return np.dtype(self.shared.dtype)
+        dtype: np.dtype[Any] = self.shared.dtype
+        return dtype
 
     @property
     def memory(self) -> tuple[SharedArray, Voxels] | None:
