@@ -25,6 +25,7 @@ from pellucid.instance.protocol import (
     server_messages,
     shared_types,
     slice_bodies,
+    view_bodies,
 )
 from pellucid.rendering import measures, scene
 
@@ -53,6 +54,7 @@ def generate() -> str:
         *network_bodies.BODIES,
         *reconstruction.BODIES,
         *slice_bodies.BODIES,
+        *view_bodies.BODIES,
     )
     sent = set(get_args(client_messages.Incoming)) | set(bodies)
     roots = [
@@ -70,6 +72,7 @@ def generate() -> str:
         *network_bodies.ANSWERS,
         *reconstruction.ANSWERS,
         *slice_bodies.ANSWERS,
+        *view_bodies.ANSWERS,
     ):
         collect(kind, found)
     constants = [f"export const {name} = {getattr(shared_types, name)};\n" for name in CONSTANTS]

@@ -143,7 +143,7 @@ def test_all_of_the_sample_is_in_a_picture_of_any_shape(aspect: float) -> None:
     volume = Volume.from_array((ball() > 0.5).astype(np.uint8), spacing=(3.0, 1.0, 1.0))
     camera = automatic_camera(volume, (0.5, inf), aspect=aspect)
     z, y, x = np.nonzero(volume.read())
-    seen = np.stack([x + 0.5, y + 0.5, z * 3.0 + 1.5], axis=1) - camera.position
+    seen = np.stack([x, y, z * 3.0], axis=1) - camera.position
     right, up, forward = camera.axes()
     half = tan(np.radians(ANGLE_DEG) / 2) * (seen @ forward)
     across, along = np.abs(seen @ right) / half / aspect, np.abs(seen @ up) / half
@@ -158,7 +158,7 @@ def test_all_of_the_sample_stays_in_the_picture_on_the_way_around(up: str, aspec
         automatic_camera(volume, None, up, aspect=aspect, is_turning=turning) for turning in (False, True)
     )
     assert around.axes()[2] == pytest.approx(nearest.axes()[2])
-    corners = np.array([[x, y, z] for x in (0, 20) for y in (0, 60) for z in (0, 10)], float)
+    corners = np.array([[x, y, z] for x in (0, 20) for y in (0, 60) for z in (0, 10)], float) - 0.5
     reach = []
     for camera in turntable(around, 48):
         right, top, forward = camera.axes()
@@ -296,3 +296,21 @@ def test_all_of_two_slices_is_in_the_image(renderer: Renderer) -> None:
     levels[:, 5:20, 3:20] += 100
     seen = visible(image(renderer, Volume.from_array(levels)))
     assert seen[: SIZE // 2, : SIZE // 2].any() and not seen[SIZE // 2 :, SIZE // 2 :].any()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_value_far_outside_leaves_the_histogram_of_the_others(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    levels = (ball() * random.uniform(0.1, 10) + random.normal(0, 0.02, ball().shape)).astype(np.float32)
+    alone = informative_histogram(Volume.from_array(levels.copy()))
+    levels[tuple(random.integers(0, len(levels), 3))] = 10.0 ** random.integers(4, 9)
+    beside = informative_histogram(Volume.from_array(levels))
+    for percent in (1, 50, 99):
+        width = float(alone.edges[-1] - alone.edges[0])
+        assert abs(beside.percentile(percent) - alone.percentile(percent)) < 0.01 * width
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (1, 3, 9), (5, 4, 3)])
+def test_a_volume_is_in_the_middle_of_its_image(shape: tuple[int, int, int]) -> None:
+    camera = automatic_scene(Volume.from_array(np.full(shape, 7, np.uint8))).camera
+    assert camera.target == pytest.approx([(n - 1) / 2 for n in reversed(shape)])

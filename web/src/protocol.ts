@@ -778,11 +778,6 @@ export interface SceneChange {
   readonly view?: View;
 }
 
-/** PUT /api/camera. */
-export interface CameraChange {
-  readonly camera: Camera;
-}
-
 /** POST /api/load: show a file. replace: alone; add: as another layer; labels: over the first volume. */
 export interface LoadRequest {
   readonly path: string;
@@ -960,6 +955,19 @@ export interface SliceWindowRequest {
   readonly index: number;
   readonly layer?: number;
   readonly percents?: readonly [number, number];
+}
+
+/** PUT /api/camera. */
+export interface CameraChange {
+  readonly camera: Camera;
+}
+
+/** POST /api/camera/fit: a camera that sees all that is shown. aspect: width of the image over its height; None: of
+ * the image of the page that has the controls. is_from_here: from the side where the camera is now, instead of that
+ * of the first view. */
+export interface FitRequest {
+  readonly aspect?: number | null;
+  readonly is_from_here?: boolean;
 }
 
 /** What happened and what to do; line: of a shading's source, else 0; kind: the error's class in Python. */
@@ -1312,6 +1320,11 @@ export interface ReconstructionCommand {
 export interface SliceWindow {
   readonly low: number;
   readonly high: number;
+}
+
+/** PUT /api/camera looks through it. */
+export interface FittedCamera {
+  readonly camera: Camera;
 }
 
 export type Incoming =

@@ -35,6 +35,7 @@ from pellucid.instance.reconstruction.drafts import DraftStore
 from pellucid.instance.reconstruction.previews import PreviewRequests
 from pellucid.instance.scene import edits
 from pellucid.instance.scene.catalogue import Catalogue, choices
+from pellucid.instance.scene.first_view import FirstView
 from pellucid.instance.scene.history import History, ScenePair
 from pellucid.instance.scene.label_tables import LabelTables
 from pellucid.instance.scene.painted_volumes import PaintedVolumes
@@ -93,7 +94,7 @@ class Session:
         self.picturing.drawable = self.shadings.drawable
         self.picturing.holder = lambda: self.members.get(self.controls.holder or "")
         self.picturing.is_watched = lambda: bool(self.members)
-        self.label_tables = LabelTables(self.worker)
+        self.label_tables, self.first_view = LabelTables(self.worker), FirstView(self)
         self.painted, self.painting_turn = PaintedVolumes(), asyncio.Lock()
         self.slicing = SliceViews(self.history, self.worker, self.broadcast, self.catalogue.value_range)
         self.tasks, self.socket_folder = TaskRegistry(self.idle, self.members.values), socket_folder()
@@ -198,7 +199,15 @@ class Session:
         if member is not None and (member.size != self.picturing.size or not self.timing.frames):
             self.picturing.size = member.size
             self.picturing.request_frame(is_moving=bool(self.timing.frames))
+            self.first_view.adapt()
         self.picturing.start_next()  # Changes without a client were not drawn.
+
+    def require_controls(self, capability: Capability, link: str) -> None:
+        """For requests over HTTP: of those who came with the holder's link, of the owner, of others while they are
+        free."""
+        holder = self.members.get(self.controls.holder or "")
+        if holder is None or not link or holder.link != link:
+            self.controls.require_free(capability)
 
     def controls_changed(self) -> None:
         self.broadcast(self.controls.message())

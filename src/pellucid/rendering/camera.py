@@ -118,33 +118,41 @@ def framing(
 
     aspect: width of the image over its height; 1 by default.
     """
-    return framing_boxes(np.array([[low, high]], float), direction, up, aspect)
-
-
-def framing_boxes(
-    boxes: Voxels, direction: Vector, up: Vector, aspect: float = 1.0, *, is_turning: bool = False
-) -> Camera:
-    """A camera that sees all of several boxes, (n, 2, 3) of low and high corners, and looks at their common middle.
-
-    is_turning: from so far away that they stay in the image on the way around, about ``up``.
-    """
-    centre = (boxes[:, 0].min(axis=0) + boxes[:, 1].max(axis=0)) / 2
     ends = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
-    seen = boxes[:, ends, np.arange(3)].reshape(-1, 3) - centre
+    return framing_points(np.array(low) + ends * np.subtract(high, low), direction, up, aspect)
+
+
+def framing_points(
+    places: Voxels,
+    direction: Vector,
+    up: Vector,
+    aspect: float = 1.0,
+    *,
+    is_turning: bool = False,
+    field_of_view_deg: float | None = ANGLE_DEG,
+) -> Camera:
+    """A camera that sees all of several places, (n, 3), and looks at their common middle.
+
+    is_turning: from so far away that they stay in the image on the way around, about ``up``. field_of_view_deg: None
+    for a parallel projection.
+    """
+    centre = (places.min(axis=0) + places.max(axis=0)) / 2
+    seen = places - centre
     away = _unit(np.asarray(direction))
     turns = np.linspace(0, 2 * np.pi, TURNS, endpoint=False) if is_turning else (0.0,)
     sides = [_rotate(away, _unit(np.asarray(up)), float(turn)) for turn in turns]
     if not np.ptp(seen, axis=0).any():  # A single place: it has no size, and any camera will do that is near it.
-        seen = ends - 0.5
-    distance, reach = np.max([_fitting(seen, side, up, aspect) for side in sides], axis=0)
-    return Camera(_vector(centre + away * distance), _vector(centre), up, ANGLE_DEG, 2 * float(reach))
+        seen = np.array([[0.5, 0.5, 0.5], [-0.5, -0.5, -0.5]])
+    angle_deg = field_of_view_deg or ANGLE_DEG
+    distance, reach = np.max([_fitting(seen, side, up, aspect, angle_deg) for side in sides], axis=0)
+    return Camera(_vector(centre + away * distance), _vector(centre), up, field_of_view_deg, 2 * float(reach))
 
 
-def _fitting(seen: Voxels, away: Voxels, up: Vector, aspect: float) -> tuple[float, float]:
+def _fitting(seen: Voxels, away: Voxels, up: Vector, aspect: float, angle_deg: float) -> tuple[float, float]:
     """From how far away points around the origin fit into the image, and half of its height without perspective."""
     right, top, _ = Camera(_vector(away), (0.0, 0.0, 0.0), up).axes()
     reach = np.maximum(np.abs(seen @ right) / aspect, np.abs(seen @ top)) * MARGIN
-    return float(np.max(reach / tan(radians(ANGLE_DEG) / 2) + seen @ away)), float(reach.max())
+    return float(np.max(reach / tan(radians(angle_deg) / 2) + seen @ away)), float(reach.max())
 
 
 def _cross(one: Voxels, other: Voxels | Vector) -> Voxels:

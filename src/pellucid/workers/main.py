@@ -21,7 +21,7 @@ from pellucid.volume.open_files import OpenFiles
 from pellucid.workers.channel import MessageChannel
 from pellucid.workers.folder_limit import AllowFolders
 from pellucid.workers.protocol import replies, requests
-from pellucid.workers.queries import describe, read, slices
+from pellucid.workers.queries import describe, framing, read, slices
 from pellucid.workers.queries.measurements import measure_labels, measure_region
 from pellucid.workers.queries.sources import Sources, handed_array
 from pellucid.workers.render.render_thread import RenderThread
@@ -185,6 +185,7 @@ HANDLERS: dict[type[Any], RequestHandler] = {
     requests.SampleLine: RequestHandler("quick", lambda worker, it: worker.sample_line(it.content)),
     requests.Inspect: RequestHandler("quick", lambda worker, it: worker.inspect(it.content)),
     requests.Describe: RequestHandler("slow", lambda worker, it: worker.describe(it.content)),
+    requests.FitCamera: RequestHandler("slow", lambda w, it: w.send_reply(framing.fit(it.content, w.sources))),
     requests.Retrieve: RequestHandler("slow", lambda worker, it: worker.retrieve(it.content)),
     requests.SuggestParts: RequestHandler("slow", lambda worker, it: worker.suggest_parts(it.content)),
     requests.FindAxis: RequestHandler("slow", lambda worker, it: worker.find_axis(it.content)),

@@ -7,6 +7,8 @@ import type {
   Capability,
   ExportRequest,
   FileFacts,
+  FitRequest,
+  FittedCamera,
   Folder,
   LabelList,
   SavedLink,
@@ -74,6 +76,8 @@ export const sliceWindow = (request: SliceWindowRequest): Promise<SliceWindow> =
 export const regionValues = (request: RegionRequest): Promise<RegionValues> => post("api/regions", request);
 export const measureFile = async (format: "csv" | "json"): Promise<string> => (await ask(`api/measures?${query({ format })}`)).text();
 export const applyNetwork = (request: NetworkRequest): Promise<NetworkStarted> => post("api/networks", request);
+export const fitCamera = (request: FitRequest): Promise<FittedCamera> => post("api/camera/fit", request);
+export const restoreFirstView = (): Promise<Revision> => post("api/auto");
 export const startMovie = (request: MovieRequest): Promise<TaskStarted> => post("api/movies", request);
 export const startExport = (request: ExportRequest): Promise<TaskStarted> => post("api/exports", request);
 export const makeLink = (): Promise<SavedLink> => post("api/links");

@@ -1,5 +1,6 @@
 // What keys and buttons do. Here: every action once, with its name and keys, for the toolbar, the keyboard and the help.
 
+import { fitCamera, restoreFirstView } from "../connection/requests";
 import { lookingFromNext, moved, turned, zoomed } from "../geometry/camera";
 import { isMeasureKind } from "../geometry/measuring";
 import { middle } from "../geometry/slices";
@@ -54,7 +55,8 @@ export const ACTIONS = {
   moveDown: { name: "Pan down", group: "View", keys: ["Shift+ArrowDown"], run: look((camera) => moved(camera, 0, MOVE)), isAllowed: canControl },
   nearer: { name: "Zoom in", group: "View", keys: ["+", "="], run: look((camera) => zoomed(camera, ZOOM)), isAllowed: canControl },
   farther: { name: "Zoom out", group: "View", keys: ["-"], run: look((camera) => zoomed(camera, 1 / ZOOM)), isAllowed: canControl },
-  home: { name: "Reset the view", group: "View", keys: ["Home", "r"], run: goHome, isAllowed: canControlScene },
+  home: { name: "Reset the view", group: "View", keys: ["Home", "r"], run: (session) => void goHome(session), isAllowed: canControlScene },
+  auto: { name: "Auto: colours, opacities and camera as at first", group: "View", keys: ["a"], run: (session) => void session.attempt(restoreFirstView()), isAllowed: canControlScene },
   fromX: { name: "Look along x", group: "View", keys: ["x"], run: lookAlong(0), isAllowed: canControl },
   fromY: { name: "Look along y", group: "View", keys: ["y"], run: lookAlong(1), isAllowed: canControl },
   fromZ: { name: "Look along z", group: "View", keys: ["z"], run: lookAlong(2), isAllowed: canControl },
@@ -91,9 +93,10 @@ export function actionFor(key: string): Action | null {
 
 export const mayRun = (action: Action, state: PageState): boolean => action.isAllowed?.(state) ?? true;
 
-function goHome(session: Session): void {
-  const { firstCamera } = session.store.get();
-  if (firstCamera) animateCamera(session, firstCamera);
+/** All that is shown, from the side of the first view. */
+async function goHome(session: Session): Promise<void> {
+  const fitted = await session.attempt(fitCamera({ aspect: session.aspect }));
+  if (fitted) animateCamera(session, fitted.camera);
 }
 
 function toggleFiles(session: Session): void {

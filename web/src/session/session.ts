@@ -16,6 +16,7 @@ import { MAX_EDGE, VERSION } from "../protocol";
 import type { Dialog, Interface, Notice } from "../state/state";
 import type { Store } from "../state/store";
 import { json, type Path } from "../state/scene";
+import { isComparing } from "../state/selectors";
 import { SliceSender, CameraSender } from "./cameraSender";
 import { SceneEditor } from "./sceneEditor";
 import { ProbeQueue } from "./probeQueue";
@@ -101,6 +102,11 @@ export class Session {
     if (size.width === this.size.width && size.height === this.size.height) return;
     this.size = size;
     this.send({ type: "resize", ...size });
+  }
+
+  /** Width of the image of a scene over its height. */
+  get aspect(): number {
+    return this.size.width / (isComparing(this.store.get()) ? 2 : 1) / this.size.height;
   }
 
   look(camera: Camera, isMoving: boolean): void {

@@ -1,6 +1,6 @@
 // The page: the stage and everything around it.
 
-import { useEffect, type ReactNode } from "react";
+import { useEffect, type CSSProperties, type ReactNode } from "react";
 import { FileBrowser } from "../panels/FileBrowser";
 import { ShadingEditor } from "../panels/ShadingEditor";
 import { SidePanel } from "../panels/SidePanel";
@@ -8,8 +8,9 @@ import { RunWatcher } from "../reconstruction/RunWatcher";
 import { Workbench } from "../reconstruction/Workbench";
 import { actionFor, keyName, mayRun } from "../session/actions";
 import { useSession } from "../session/session";
-import { isEmptyScene, isOwner } from "../state/selectors";
+import { isEmptyScene, isOwner, sceneOf } from "../state/selectors";
 import { useSelect } from "../state/store";
+import { css } from "../transfer/points";
 import { Stage } from "../view/Stage";
 import { CaptureDialog } from "./CaptureDialog";
 import { LoadingScreen } from "./LoadingScreen";
@@ -42,8 +43,9 @@ export function App(): ReactNode {
   const Drawer = page.drawer === "none" || hasStartPage ? null : DRAWERS[page.drawer];
   const isAround = isKnown && !page.isQuiet && page.scan === "";
   const hasPanel = isAround && page.isPanelOpen && !isEmpty;
+  const background = useSelect((state) => sceneOf(state)?.background ?? null);
   return (
-    <div className={`page${hasPanel ? " has-panel" : ""}${isAround && Drawer ? " has-drawer" : ""}${page.isQuiet ? " is-quiet" : ""}`}>
+    <div style={{ "--scene-background": background ? css([...background.slice(0, 3)]) : "#000" } as CSSProperties} className={`page${isAround && !hasStartPage ? "" : " is-bare"}${hasPanel ? " has-panel" : ""}${isAround && Drawer ? " has-drawer" : ""}${page.isQuiet ? " is-quiet" : ""}`}>
       <Stage />
       <LoadingScreen />
       {isAround ? (

@@ -30,7 +30,8 @@ const VIEW: readonly [string, string][] = [
   ["Shift ← → ↑ ↓", "Pan"],
   ["+ −", "Zoom"],
   ["X Y Z", "Look along an axis; again: from the other end"],
-  ["Home", "Reset the view"],
+  ["Home", "See all that is shown"],
+  ["A", "Colours, opacities and camera as at first"],
 ];
 
 const GROUPS = ["Tools", "Page"] as const;

@@ -20,6 +20,7 @@ const GROUPS: readonly (readonly Tool[])[] = [
   [
     { action: "files", icon: "open", isOn: (state) => state.interface.drawer === "files" },
     { action: "home", icon: "home" },
+    { action: "auto", icon: "wand" },
     { action: "undo", icon: "undo" },
     { action: "redo", icon: "redo" },
   ],

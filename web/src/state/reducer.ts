@@ -115,7 +115,6 @@ function withState(state: PageState, server: Server): PageState {
     server,
     sent: server.request === state.sentRequest ? [] : state.sent,
     camera: state.camera === null || isOpened ? server.scene.camera : state.camera,
-    firstCamera: state.firstCamera === null || isOpened ? server.scene.camera : state.firstCamera,
     measurePoints: isOpened ? [] : state.measurePoints,
   };
   return withChosen(withLayers(next));

@@ -111,7 +111,6 @@ export interface PageState {
   sentRequest: string;
   queued: readonly Change[];
   camera: Camera | null;
-  firstCamera: Camera | null;
   /** Of the scene that is edited. */
   layers: LayerList | null;
   /** Of each of two scenes side by side. */
@@ -142,7 +141,6 @@ export const BEGINNING: PageState = {
   sentRequest: "",
   queued: [],
   camera: null,
-  firstCamera: null,
   layers: null,
   layersOf: {},
   shadings: [],

@@ -24,13 +24,11 @@ from pellucid.errors import PellucidError
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared_memory import SharedArray
 from pellucid.instance.protocol.http_bodies import ArrayOffer
-from pellucid.instance.protocol.server_messages import CameraMoved
 from pellucid.instance.scene import loading
 from pellucid.instance.scene.history import ScenePair
 from pellucid.instance.session import Session
 from pellucid.rendering.automatic.value_range import BINS, air_threshold
 from pellucid.rendering.automatic.volumes import automatic_camera, automatic_transfer
-from pellucid.rendering.camera import Camera
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.scene import VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
@@ -109,7 +107,6 @@ class LiveVolume:
         self._seen = ValueSample()
         self._chosen_at = 0
         self._layer: VolumeLayer | None = None  # As it was put into the scene last.
-        self._camera: Camera | None = None
         self._boxes: list[Box] = []
         self._is_awake = False
         self._lock = threading.Lock()
@@ -174,7 +171,6 @@ class LiveVolume:
         handed = OwnedArray(own, offer.spacing, offer.unit, released=self._release)
         await asyncio.wrap_future(session.worker.use_array(self.source, handed))
         described = self._described()
-        self._camera = described.camera
         session.catalogue.names[self.source] = offer.name or "stream"
         session.catalogue.add(self.source, described)
         self._layer = loading.place(session, described, offer.how)
@@ -206,12 +202,13 @@ class LiveVolume:
 
     async def _describe(self) -> None:
         session, is_labels = self._session, self._offer.how == "labels"
-        question = lambda request: requests.Describe(request, self.source, is_labels)  # noqa: E731
+        question = lambda request: requests.Describe(  # noqa: E731
+            request, self.source, is_labels, session.first_view.aspect
+        )
         described = await asyncio.wrap_future(session.worker.send_request("describing", question))
         session.catalogue.add(self.source, described)
-        if session.history.scene.camera == self._camera:  # No client has moved it.
-            session.history.set_camera(described.camera)
-            session.broadcast(CameraMoved(described.camera, ""))
+        if session.history.scene.camera == session.first_view.camera:  # No client has moved it.
+            session.first_view.look(described.camera)
         placed = self._layer.transform if self._layer is not None else described.volume.transform
         self._replace(replace(described.volume, transform=placed), is_moving=False)
         if described.facts.is_estimated:

@@ -27,7 +27,7 @@ from pellucid.instance.protocol.shared_types import (
     View,
     Voxel,
 )
-from pellucid.rendering.camera import Camera, Vector
+from pellucid.rendering.camera import Vector
 from pellucid.rendering.scene import Scene
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.rendering.user_shading import Parameter
@@ -84,14 +84,6 @@ class SceneChange:
     changes: Annotated[tuple[Change, ...], Field(max_length=100, fail_fast=True)]
     revision: int | None = None
     view: View = "main"
-
-
-@dataclass(frozen=True)
-class CameraChange:
-    """PUT /api/camera."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
-    camera: Camera
 
 
 @dataclass(frozen=True)
@@ -386,6 +378,6 @@ ANSWERS = (
     StatisticsNow,
 )
 BODIES = (
-    SceneChange, CameraChange, LoadRequest, SampleRequest, ArrayOffer, ShadingText, PresetText, ProfileRequest,
+    SceneChange, LoadRequest, SampleRequest, ArrayOffer, ShadingText, PresetText, ProfileRequest,
     MovieRequest, ExportRequest,
 )  # fmt: skip

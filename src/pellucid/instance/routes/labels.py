@@ -44,7 +44,7 @@ async def labels(
 @router.post("/paint", dependencies=[needs("control", is_heavy=True)])
 async def paint(request: PaintRequest, session: Here, has: Has, by: By) -> http_bodies.Revision:
     """Give a label to the voxels that a brush touches. The file that they were opened from stays as it is."""
-    session.controls.require_free(has)
+    session.require_controls(has, by.link)
     session.idle.touch()
     return http_bodies.Revision(await painting.paint(session, request, by.link))
 

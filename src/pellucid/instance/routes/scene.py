@@ -17,11 +17,11 @@ from pellucid.instance.access.guest_limits import check_screenshot
 from pellucid.instance.access.route_rules import needs
 from pellucid.instance.access.source_checks import check_change
 from pellucid.instance.frames.encoders import encode_png
-from pellucid.instance.protocol import http_bodies
+from pellucid.instance.protocol import http_bodies, view_bodies
 from pellucid.instance.protocol.client_messages import SetCamera
 from pellucid.instance.protocol.server_messages import CameraMoved
 from pellucid.instance.protocol.shared_types import MAX_EDGE, VERSION
-from pellucid.instance.routes.dependencies import REFUSALS, Granted, Has, Here
+from pellucid.instance.routes.dependencies import REFUSALS, By, Granted, Has, Here
 from pellucid.instance.scene import loading
 from pellucid.instance.scene.catalogue import choices
 from pellucid.instance.version import PRODUCT
@@ -72,7 +72,7 @@ async def change_scene(change: http_bodies.SceneChange, session: Here, has: Has)
 
 
 @router.put("/camera", dependencies=CONTROL)
-async def look(change: http_bodies.CameraChange, session: Here, has: Has) -> http_bodies.Revision:
+async def look(change: view_bodies.CameraChange, session: Here, has: Has) -> http_bodies.Revision:
     """Set the camera."""
     session.controls.require_free(has)
     camera = SetCamera(change.camera).camera  # Refuses what is beyond all bounds.
@@ -81,6 +81,22 @@ async def look(change: http_bodies.CameraChange, session: Here, has: Has) -> htt
     session.picturing.request_frame(is_moving=False)
     session.broadcast(CameraMoved(camera, ""))
     return http_bodies.Revision(session.history.revision)
+
+
+@router.post("/camera/fit", dependencies=HEAVY)
+async def fit_camera(requested: view_bodies.FitRequest, session: Here) -> view_bodies.FittedCamera:
+    """A camera that sees all that transfer functions and clipping leave visible. It is not set."""
+    camera = await session.first_view.fit(session.history.scene, requested.aspect, is_from_here=requested.is_from_here)
+    session.first_view.camera = camera
+    return view_bodies.FittedCamera(camera)
+
+
+@router.post("/auto", dependencies=HEAVY)
+async def restore_first_view(session: Here, has: Has, by: By) -> http_bodies.Revision:
+    """Colours, opacities, light and camera as they were at first."""
+    session.require_controls(has, by.link)
+    session.idle.touch()
+    return http_bodies.Revision(await session.first_view.restore())
 
 
 @router.get(

@@ -20,8 +20,9 @@ from pellucid.instance.protocol.shared_types import (
 )
 from pellucid.instance.scene.edits import name_of, sources_in_order
 from pellucid.instance.scene.history import ScenePair
+from pellucid.rendering.camera import Camera
 from pellucid.rendering.presets.color_maps import color_maps
-from pellucid.rendering.scene import Mode, Scene, ShadingName
+from pellucid.rendering.scene import Mode, Scene, ShadingName, VolumeLayer
 from pellucid.rendering.validation import check_layers
 from pellucid.workers.protocol.replies import Measured, SourceDescribed, VolumeFacts
 
@@ -67,6 +68,16 @@ class Catalogue:
     def facts(self, source: str) -> VolumeFacts | None:
         described = self._described.get(source)
         return described.facts if described else None
+
+    def first_layer(self, source: str) -> VolumeLayer | None:
+        """How a volume was shown at first."""
+        described = self._described.get(source)
+        return described.volume if described else None
+
+    def first_camera(self, source: str) -> Camera | None:
+        """From where it was seen at first."""
+        described = self._described.get(source)
+        return described.camera if described else None
 
     def value_range(self, source: str) -> tuple[float, float] | None:
         """The values that matter in a volume; None where they are not known, or all the same."""

@@ -33,12 +33,13 @@ def load_first(session: Session, source: str) -> None:
     if not (location.is_memory or location.is_remote):
         session.roots.add_opened(location.local.absolute().parent)
     described: replies.SourceDescribed = session.worker.send_request(
-        "describing", lambda request: requests.Describe(request, source)
+        "describing", lambda request: requests.Describe(request, source, aspect=session.first_view.aspect)
     ).result()
     pair = placed(ScenePair(session.history.scene), described, "replace")
     session.worker.screenshot(requests.ViewSpec(pair.scene, 64, 64)).result()
     session.catalogue.add(source, described)
     session.history.begin(pair)
+    session.first_view.camera = pair.scene.camera
     _remember(session, source)
 
 
@@ -65,7 +66,8 @@ def restore_first(session: Session, state: SavedState) -> None:
 
 async def load(session: Session, source: str, how: How, name: str = "") -> Loaded:
     """Describe a source and put it into the scene."""
-    question = lambda request: requests.Describe(request, source, how == "labels")  # noqa: E731
+    aspect = session.first_view.aspect
+    question = lambda request: requests.Describe(request, source, how == "labels", aspect)  # noqa: E731
     with session.idle.held_off(), session.worker_events.busy("loading"):
         described = await asyncio.wrap_future(session.worker.send_request("describing", question))
     session.catalogue.add(source, described)
@@ -93,6 +95,8 @@ def place(session: Session, described: replies.SourceDescribed, how: How) -> Vol
     if how == "labels":
         described = replace(described, volume=_over_volume(session, described))
     take(session, placed(session.history.pair, described, how))
+    if session.history.scene.camera == described.camera:
+        session.first_view.camera = described.camera
     return described.volume
 
 

@@ -16,6 +16,8 @@ FEW_BINS = BINS // 16
 """Where nearly all voxels are in so few bins, they are counted again in finer ones."""
 MARGIN = 0.25
 MAX_COUNTS = 8
+FINEST = 2**-24
+"""Of a value: float32 tells no more apart."""
 PADDING_PERCENT, PADDING_GAP = 1.0, 0.1
 """Padding is one value below 0 that so many voxels have, and this part of the range without any voxel above it."""
 COARSE_BINS = 64
@@ -49,9 +51,16 @@ def _narrowed(volume: Volume, histogram: Histogram) -> Histogram:
         if not ends[0] < ends[1] or ends == (finer.edges[0], finer.edges[-1]):
             break
         finer = volume.histogram(BINS, ends)
-        if has_one_value(finer):
+        if has_one_value(finer) and _is_as_fine_as_values(volume, finer):
             break
     return histogram
+
+
+def _is_as_fine_as_values(volume: Volume, histogram: Histogram) -> bool:
+    """Whether finer bins would part no more values: what is in one bin is one value."""
+    low, high = float(histogram.edges[0]), float(histogram.edges[-1])
+    is_whole = volume.dtype.kind in "iub"
+    return (high - low) / BINS <= (1.0 if is_whole else FINEST * max(abs(low), abs(high)))
 
 
 def informative_range(volume: Volume) -> tuple[float, float] | None:

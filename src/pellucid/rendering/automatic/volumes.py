@@ -9,34 +9,30 @@ from dataclasses import replace
 from math import inf
 from pathlib import Path
 
-import numpy as np
-
-from pellucid.formats.protocol import Voxels
 from pellucid.rendering.annotations import Annotations
 from pellucid.rendering.automatic.orientation import (
     View,
     facing,
     front_in_world,
-    is_mirrored,
     standing_of,
     up_in_world,
     upright_axis,
     view_direction,
 )
+from pellucid.rendering.automatic.shown_region import brighter_than, filled_corners
 from pellucid.rendering.automatic.value_range import air_threshold, informative_histogram, value_window
-from pellucid.rendering.camera import Camera, framing_boxes
+from pellucid.rendering.camera import Camera, framing_points
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.presets.builtin import PRESETS, check_preset, is_preset_file, preset_from_file
 from pellucid.rendering.presets.color_maps import color_points
 from pellucid.rendering.scene import Scene, ShadingName, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
-from pellucid.volume.statistics import BRICK, BrickRanges, Histogram
+from pellucid.volume.statistics import Histogram
 from pellucid.volume.subsample import subsampled
 from pellucid.volume.volume import Volume
 
 BRIGHTENING = 1.5
 """Bent towards the air: most of a sample is far darker than its brightest grain."""
-FINE_BRICK, FINE_BYTES = 8, 2**28
 LABEL_BYTES, SAME_NEIGHBOURS = 4, 0.7
 
 
@@ -73,7 +69,7 @@ def automatic_scene(
     layer = VolumeLayer(str(volume.location.absolute), transfer, shading=shading, transform=standing_of(volume))
     stands = up if up or flat else upright_axis(seen, air)
     shown = None if air is None else (air, float(histogram.edges[-1]))
-    camera = automatic_camera(seen, shown, stands, view, aspect, is_turning=is_turning)
+    camera = automatic_camera(volume, shown, stands, view, aspect, is_turning=is_turning)
     return Scene((layer,), camera, annotations=Annotations(unit=_unit(volume)))
 
 
@@ -112,7 +108,8 @@ def automatic_camera(
         shown = None  # Slices are images: all of them is to be seen.
     else:
         direction, upwards = view_direction(view, up or up_in_world(volume), front_in_world(volume))
-    return framing_boxes(_filled_boxes(volume, shown), direction, upwards, aspect, is_turning=is_turning)
+    corners = filled_corners(volume, None if shown is None else brighter_than(*shown), standing_of(volume))
+    return framing_points(corners, direction, upwards, aspect, is_turning=is_turning)
 
 
 def _unit(volume: Volume) -> str:
@@ -152,36 +149,3 @@ def linear_transfer(
     (_, first), *others = color_points(preset or "bone")
     darkest = first if preset else (0.0, 0.0, 0.0)
     return TransferFunction(((0.0, darkest), *others), ((0.0, 0.0), (1.0, 0.9)), value_range)
-
-
-def _filled_boxes(volume: Volume, shown: tuple[float, float] | None) -> Voxels:
-    """(n, 2, 3): low and high corners, (x, y, z) in world units, of boxes that hold everything that is shown."""
-    whole = np.array([[(0, 0, 0), volume.shape]], float)
-    edge = FINE_BRICK if volume.nbytes <= FINE_BYTES else BRICK  # Large ones: what the histogram has found out already.
-    boxes = whole if shown is None else _filled_bricks(volume.brick_ranges(edge), shown, volume.shape)
-    boxes = boxes if len(boxes) else whole
-    if is_mirrored(volume):
-        boxes[..., 2] = volume.shape[2] - boxes[:, ::-1, 2]
-    world: Voxels = (boxes * volume.spacing)[..., ::-1]
-    return world
-
-
-def _filled_bricks(ranges: BrickRanges, shown: tuple[float, float], shape: tuple[int, int, int]) -> Voxels:
-    """The first and the last filled brick of every row: all that can touch the border of an image."""
-    air, top = shown
-    is_filled = ranges.highest > air
-    is_filled &= ~((ranges.highest > top) & (_neighbours(is_filled) == 1))
-    z, y = np.nonzero(is_filled.any(axis=2))
-    first = is_filled[z, y].argmax(axis=1)
-    last = is_filled.shape[2] - 1 - is_filled[z, y, ::-1].argmax(axis=1)
-    low = np.stack([np.tile(z, 2), np.tile(y, 2), np.concatenate([first, last])], axis=1) * ranges.brick
-    return np.stack([low, np.minimum(low + ranges.brick, shape)], axis=1).astype(float)
-
-
-def _neighbours(is_filled: Voxels) -> Voxels:
-    """How many of the 27 bricks around each are filled."""
-    counts = np.pad(is_filled.astype(np.int64), 1)
-    for axis in range(3):
-        along = np.moveaxis(counts, axis, 0)
-        counts = np.moveaxis(along[:-2] + along[1:-1] + along[2:], 0, axis)
-    return counts

@@ -150,6 +150,14 @@ class SourceDescribed:
 
 
 @dataclass(frozen=True)
+class CameraFitted:
+    """The camera that sees all of it."""
+
+    request: int
+    camera: Camera
+
+
+@dataclass(frozen=True)
 class Inspected:
     """datasets: names to choose from where there are several, and shape None then. problem: why it cannot be opened.
     is_scan: projections to be reconstructed, and shape is (view, row, column) of them. may_be_scan: it could be one, if
@@ -294,6 +302,7 @@ Reply = (
     | LabelsMeasured
     | RegionMeasured
     | SourceDescribed
+    | CameraFitted
     | Inspected
     | PixelProbed
     | Sliced

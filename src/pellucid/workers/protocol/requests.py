@@ -108,11 +108,25 @@ class Compile:
 
 @dataclass(frozen=True)
 class Describe:
-    """What is at a source, and a layer that suits it; answered by Described."""
+    """What is at a source, and a layer and a camera that suit it; answered by SourceDescribed. aspect: width of the
+    image over its height."""
 
     request: int
     source: str
     is_labels: bool = False
+    aspect: float = 1.0
+
+
+@dataclass(frozen=True)
+class FitCamera:
+    """A camera from this side that sees all that a scene shows; answered by CameraFitted. side: from the middle to the
+    eye."""
+
+    request: int
+    scene: Scene
+    side: Vector
+    up: Vector
+    aspect: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -321,6 +335,7 @@ Request = (
     | RemoveArray
     | Compile
     | Describe
+    | FitCamera
     | MeasureValues
     | MeasureLabels
     | MeasureRegion

@@ -93,9 +93,9 @@ def _inspect_scan(request: Inspect) -> Inspected:
 
 
 def _describe_volume(request: Describe, volume: Volume) -> SourceDescribed:
-    scene = automatic_scene(volume)
+    scene = automatic_scene(volume, aspect=request.aspect)
     (layer,) = scene.volumes
-    layer = replace(layer, source=request.source, labels=Labels() if request.is_labels else None)
+    layer = replace(layer, source=request.source, labels=Labels() if request.is_labels else layer.labels)
     return SourceDescribed(request.request, scene.camera, facts_of(volume), volume=layer)
 
 
