@@ -28,6 +28,8 @@ ROUTES: dict[str, Capability] = {
     "GET /api/statistics": "view",
     "PATCH /api/scene": "control",
     "PUT /api/camera": "control",
+    "POST /api/camera/fit": "control",
+    "POST /api/auto": "control",
     "GET /api/screenshot": "control",
     "POST /api/presets/parse": "control",
     "GET /api/presets/paraview": "control",

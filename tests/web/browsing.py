@@ -22,6 +22,7 @@ from playwright.sync_api import Page, expect
 from pellucid.device import choose
 from pellucid.formats.protocol import Voxels
 from pellucid.instance.lifecycle.viewer_records import running_viewers
+from pellucid.rendering.frame import Frame
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import VERSION, Scene
 from tests.suite_report import BROWSERS, ROOT
@@ -168,12 +169,27 @@ def scene(page: Page) -> dict[str, Any]:
     return snapshot
 
 
-def drawn(page: Page) -> Voxels:
+def frame(page: Page) -> Frame:
     """The renderer's own image of what the instance shows."""
     document = {"version": VERSION, **scene(page)["scene"]}
     height, width = pixels(page).shape[:2]
-    frame = Renderer(choose("cpu")).render(Scene.from_json(json.dumps(document)), width, height)
-    return np.asarray(Image.fromarray(frame.rgba).convert("RGB"))
+    return Renderer(choose("cpu")).render(Scene.from_json(json.dumps(document)), width, height)
+
+
+def drawn(page: Page) -> Voxels:
+    """Its colours."""
+    return np.asarray(Image.fromarray(frame(page).rgba).convert("RGB"))
+
+
+def solid_place(page: Page) -> tuple[float, float]:
+    """In the page, where something is under the mouse that one does not see through: near the middle of the image."""
+    depth = frame(page).depth
+    rows, columns = np.nonzero(np.isfinite(depth))
+    nearest = int(np.hypot(rows - depth.shape[0] / 2, columns - depth.shape[1] / 2).argmin())
+    box = page.locator(CANVAS).bounding_box()
+    assert box is not None
+    scale = box["width"] / depth.shape[1]
+    return box["x"] + (float(columns[nearest]) + 0.5) * scale, box["y"] + (float(rows[nearest]) + 0.5) * scale
 
 
 def peak_signal(left: Voxels, right: Voxels) -> float:

@@ -21,6 +21,7 @@ from tests.web.browsing import (
     scene,
     see,
     show_slices,
+    solid_place,
     wait_for_rest,
     wait_for_scene,
 )
@@ -32,11 +33,11 @@ def test_the_image_is_the_renderers_own(page: Page) -> None:
 
 def test_what_is_under_the_cursor_is_told(page: Page) -> None:
     """The pointer moves on until it is: while the Worker draws, it may answer that nothing is there."""
-    under = page.locator(".under")
+    under, (x, y) = page.locator(".under"), solid_place(page)
 
     def is_told() -> bool:
-        for x in (560, 610):
-            page.mouse.move(x, 380)
+        for away in (1, 0):
+            page.mouse.move(x + away, y)
         return under.count() == 1 and "voxel" in under.inner_text()
 
     wait_until(is_told, timeout_s=120.0)
@@ -61,7 +62,7 @@ def test_keys_do_what_the_mouse_does(page: Page, key: str) -> None:
 
 def test_a_double_click_turns_around_what_was_hit(page: Page) -> None:
     target = scene(page)["scene"]["camera"]["target"]
-    page.mouse.dblclick(560, 420)
+    page.mouse.dblclick(*solid_place(page))
     wait_for_scene(page, "String(scene.camera.target) !== String(given)", target)
     page.keyboard.press("Home")
 

@@ -6,7 +6,9 @@ import h5py
 import numpy as np
 import pytest
 
-from pellucid.volume.volume import open_volume
+from pellucid.rendering.automatic.volumes import stack_scene
+from pellucid.tomo.scan_files.projection_guess import resembles_projections
+from pellucid.volume.volume import Volume, open_volume
 from pellucid.workers.queries.describe import facts_of
 
 
@@ -29,3 +31,21 @@ def scan(tmp_path: Path) -> Path:
 def test_frames_are_told_from_volumes(scan: Path, name: str, is_projections: bool) -> None:
     with open_volume(str(scan.parent / name)) as volume:
         assert facts_of(volume).is_projections is is_projections
+
+
+def test_a_stack_that_looks_like_projections_is_recognised_and_slices_are_not(tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    _, rows, columns = np.indices((40, 24, 64), float)
+    angles = np.linspace(0, np.pi, 40)[:, None, None]
+    path = sum(
+        2 * np.sqrt(np.maximum(size**2 - (columns - 31.5 - away * np.cos(angles + turn)) ** 2, 0)) / 60
+        for size, away, turn in ((6, 15, 0.0), (9, 10, 2.0), (4, 20, 4.0))
+    ) * (rows > 5)
+    frames = (40000 * np.exp(-path) + random.normal(0, 100, path.shape)).astype(np.uint16)
+    z, y, x = np.indices((40, 24, 64), float)
+    ball = (np.hypot(np.hypot(z - 20, y - 12), x - 32) < 11) * 1000.0
+    assert resembles_projections(Volume.from_array(frames))
+    for other in (ball, 2000 - ball, random.normal(1000, 5, z.shape), np.full(z.shape, 7.0)):
+        assert not resembles_projections(Volume.from_array(other.astype(np.float32)))
+    camera = stack_scene(Volume.from_array(frames)).camera
+    assert np.subtract(camera.position, camera.target)[:2] == pytest.approx([0, 0], abs=1e-9)

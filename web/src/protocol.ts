@@ -363,10 +363,14 @@ export interface Labels {
 }
 
 /** How slices across one axis are shown. window: the values that are black and white; None: those that matter in the
- * volume. colors: grey, or those of the transfer function, which has its own range of values. */
+ * volume. colors: grey, or those of the transfer function, which has its own range of values. thickness: of so many
+ * slices the mean, the largest or the smallest value is shown, of an even number one more before it than behind it;
+ * labels are those of the slice itself. */
 export interface SliceOptions {
   readonly window: readonly [number, number] | null;
   readonly colors: "grey" | "transfer";
+  readonly thickness: number;
+  readonly projection: "mean" | "max" | "min";
 }
 
 /** A volume to draw. source: its location; of a series, the time step of the scene. clip: only these voxels (z, y,
@@ -531,7 +535,8 @@ export interface SlicePlane {
  * many the file has; scene.time chooses the time step, the source (`file:c=1`) the channel. histogram: None while
  * the voxels are still being counted. planes: how slices across z, y and x are shown. orientation: where its axes run
  * and where it lies, in words; empty where the file does not state it. compression: what was lost for it, in words.
- * is_projections: these are the projections of a scan, which has to be reconstructed to become a volume. */
+ * is_projections: these are the projections of a scan, which has to be reconstructed to become a volume.
+ * resembles_projections: no file says so, but they look like projections. */
 export interface LayerDescription {
   readonly name: string;
   readonly shape: readonly [number, number, number];
@@ -548,6 +553,7 @@ export interface LayerDescription {
   readonly orientation: string;
   readonly compression: string;
   readonly is_projections: boolean;
+  readonly resembles_projections: boolean;
 }
 
 /** Points of the scene, in the order of `scene.points`, with the histogram of their values. */

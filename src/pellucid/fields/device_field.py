@@ -83,10 +83,13 @@ class DeviceField:
         self._wanted.zero_()
         self._seen_on_host = None
 
-    def load_missing(self, *, wait: bool = True, should_stop: Callable[[], bool] = never_cancelled) -> bool:
+    def load_missing(
+        self, *, wait: bool = True, should_stop: Callable[[], bool] = never_cancelled, finest: int = 0
+    ) -> bool:
         """After an image: load what it saw too coarsely. Whether another image would show more.
 
-        should_stop: asked while bricks come in; once it is true the rest is left for another time.
+        should_stop: asked while bricks come in; once it is true the rest is left for another time. finest: the level
+        that is fine enough.
         """
         return False
 

@@ -9,11 +9,15 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from pellucid.device import Device, LaunchRange, choose, devices, never_cancelled
+from pellucid.device.pinned_memory import to_host
 from pellucid.errors import Cancelled, InvalidInput
 from pellucid.fields.dense import dense_bytes
 from pellucid.fields.device_field import DeviceField
 from pellucid.fields.store import SHARE_OF_CARD
+from pellucid.formats.protocol import Voxels
 from pellucid.rendering.drawing import refinement
 from pellucid.rendering.drawing.device_renderer import DeviceRenderer
 from pellucid.rendering.drawing.draw_pass import DeviceFrame, DrawOptions, DrawPass, DrawRegion, Stopwatch
@@ -22,7 +26,9 @@ from pellucid.rendering.drawing.packing import world_to_voxel
 from pellucid.rendering.drawing.partition import parts
 from pellucid.rendering.drawing.postprocess import to_frame
 from pellucid.rendering.frame import Frame
-from pellucid.rendering.scene import Scene
+from pellucid.rendering.layers.slice_images import wanted_level
+from pellucid.rendering.scene import Scene, VolumeLayer
+from pellucid.rendering.slice_image import SliceImage
 from pellucid.rendering.user_shading import UserShading
 from pellucid.rendering.validation import check
 from pellucid.volume.open_files import OpenFiles
@@ -130,6 +136,37 @@ class Renderer:
             has_room = all(field.has_room for field in each)
             if not is_better or (is_complete and rounds >= ROUNDS_WITHOUT_ROOM and not has_room):
                 break
+
+    def draw_slice(
+        self,
+        layers: Sequence[VolumeLayer],
+        image: SliceImage,
+        time: float = 0.0,
+        *,
+        is_exact: bool = True,
+        is_cancelled: Callable[[], bool] = never_cancelled,
+    ) -> tuple[Voxels, bool]:
+        """(height, width, 4) of a slice through volumes, the last layer on top; whether it is at full resolution.
+
+        is_exact=False: from what is loaded now, while the rest is read in the background.
+        """
+        painter = self._painters[0]
+        fields = painter.load_layers(layers, time)
+        finest = [wanted_level(layer, field, image) for layer, field in zip(layers, fields, strict=True)]
+        for _ in range(ROUNDS_WITHOUT_ROOM):
+            for field in fields:
+                field.prepare_frame()
+            pixels = painter.draw_slice(layers, fields, image)
+            missing = [
+                field.load_missing(wait=is_exact, should_stop=is_cancelled, finest=level)
+                for field, level in zip(fields, finest, strict=True)
+            ]
+            if is_cancelled():
+                raise Cancelled("Drawing a slice")
+            if not any(missing) or not is_exact:
+                break
+        (rgba,) = to_host([pixels], self.device)
+        return rgba.view(np.uint8).reshape(image.height, image.width, 4), not any(missing)
 
     def load(self, scene: Scene) -> list[list[DeviceField]]:
         """Load the volumes of a scene to every device, then those that its slices cut."""

@@ -2,6 +2,7 @@
 
 import type { ReactNode } from "react";
 import { Segmented } from "../components/Choice";
+import type { Labels } from "../protocol";
 import { useSession } from "../session/session";
 import { canControl, chosenVolume, isComparing, isOwner, sceneOf } from "../state/selectors";
 import { useSelect } from "../state/store";
@@ -56,6 +57,7 @@ function Chosen(): ReactNode {
   const { layer, index, description } = volume;
   return (
     <>
+      {description && isInteger(description.dtype) ? <ShownAs index={index} isLabels={layer.labels !== null} /> : null}
       {layer.labels ? (
         <LabelsSection chosen={volume} labels={layer.labels} />
       ) : (
@@ -65,5 +67,29 @@ function Chosen(): ReactNode {
       <ClipSection chosen={volume} />
       {mayApply && !layer.labels ? <NetworkSection chosen={volume} /> : null}
     </>
+  );
+}
+
+const isInteger = (dtype: string): boolean => /^u?int/.test(dtype);
+
+/** Whole numbers may be values, or the names of objects. */
+function ShownAs({ index, isLabels }: { index: number; isLabels: boolean }): ReactNode {
+  const session = useSession();
+  const show = (kind: "values" | "labels"): void => {
+    const labels: Labels | null = kind === "labels" ? { opacity: 1, colors: [], isolated: [] } : null;
+    session.set(["volumes", index, "labels"], labels);
+  };
+  return (
+    <div className="panel-top">
+      <Segmented
+        label="Shown as"
+        value={isLabels ? "labels" : "values"}
+        options={[
+          { value: "values", label: "Values", title: "The numbers are measured values" },
+          { value: "labels", label: "Labels", title: "The numbers name objects, each in a colour of its own" },
+        ]}
+        onChange={show}
+      />
+    </div>
   );
 }

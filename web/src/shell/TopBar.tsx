@@ -24,6 +24,12 @@ export function TopBar(): ReactNode {
           <p className="hint number">
             {volumeFacts(layer)} <span className="dot" /> {spacingFacts(layer)}
             {layer.is_projections ? <Projections /> : null}
+            {layer.resembles_projections ? (
+              <span title="Every row of every image loses as much light as in the others, as in the views of a scan. Reconstruct the scan from its own files to see the object.">
+                {" "}
+                <span className="dot" /> <b>looks like projections of a scan</b>
+              </span>
+            ) : null}
             {layer.compression && (
               <span className="is-wide-only">
                 {" "}

@@ -67,6 +67,7 @@ export const LAYER: LayerDescription = {
   orientation: "",
   compression: "",
   is_projections: false,
+  resembles_projections: false,
 };
 
 export const STATE: SceneState = {

@@ -68,8 +68,10 @@ class BrickField(DeviceField):
         """How many bricks there is room for."""
         return self._pool.slots
 
-    def load_missing(self, *, wait: bool = True, should_stop: Callable[[], bool] = never_cancelled) -> bool:
-        pages = self._targets()
+    def load_missing(
+        self, *, wait: bool = True, should_stop: Callable[[], bool] = never_cancelled, finest: int = 0
+    ) -> bool:
+        pages = self._targets(finest)
         self._pool.use(pages)
         missing = pages[~self._pool.holds(pages)]
         if not len(missing):
@@ -102,21 +104,22 @@ class BrickField(DeviceField):
     def _take_ranges(self, bricks: BrickBatch) -> None:
         """Ranges that became known with the voxels."""
 
-    def _targets(self) -> Voxels:
-        """The pages that the last image should have had, most important first.
+    def _targets(self, finest: int = 0) -> Voxels:
+        """The pages that the last image should have had, most important first. finest: the level that is fine enough.
 
-        Where the bricks that it saw do not all fit at level 0: all of them at the finest level that fits, and as many
-        as there is room for at the level before.
+        Where the bricks that it saw do not all fit at this level: all of them at the finest level that fits, and as
+        many as there is room for at the level before.
         """
         room = self._pool.slots - len(self._coarsest)
         weights = self._seen()
         finer: Voxels = np.empty(0, np.int64)
-        for level in range(len(self._source.levels)):
+        finest = min(finest, len(self._source.levels) - 1)
+        for level in range(finest, len(self._source.levels)):
             pages = self._most_visible(level, weights)
             if level == len(self._source.levels) - 1:
                 pages = pages[:0]  # They are there anyway.
             if len(pages) <= room:
-                self.has_room = level == 0
+                self.has_room = level == finest
                 return np.concatenate([pages, finer[: room - len(pages)]])
             finer = pages
         raise AssertionError("The coarsest level always fits.")

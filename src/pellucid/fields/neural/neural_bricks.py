@@ -101,9 +101,11 @@ class NeuralBrickField(BrickField):
         self.is_drawn_directly = self.slots < prod(self.bricks) + 1
         self._unknown = np.arange(prod(self.bricks)) if self.is_drawn_directly else np.empty(0, np.int64)
 
-    def load_missing(self, *, wait: bool = True, should_stop: Callable[[], bool] = never_cancelled) -> bool:
+    def load_missing(
+        self, *, wait: bool = True, should_stop: Callable[[], bool] = never_cancelled, finest: int = 0
+    ) -> bool:
         is_learning = self._learn_ranges(should_stop) if len(self._unknown) else False
-        return super().load_missing(wait=wait, should_stop=should_stop) or is_learning
+        return super().load_missing(wait=wait, should_stop=should_stop, finest=finest) or is_learning
 
     def _learn_ranges(self, should_stop: Callable[[], bool]) -> bool:
         """Decode some bricks for nothing but the ranges of their cells, so that rays can skip what is empty."""

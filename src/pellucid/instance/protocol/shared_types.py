@@ -87,6 +87,7 @@ class LayerDescription:
     the voxels are still being counted. planes: how slices across z, y and x are shown. orientation: where its axes run
     and where it lies, in words; empty where the file does not state it. compression: what was lost for it, in words.
     is_projections: these are the projections of a scan, which has to be reconstructed to become a volume.
+    resembles_projections: no file says so, but they look like projections.
     """
 
     name: str
@@ -104,6 +105,7 @@ class LayerDescription:
     orientation: str = ""
     compression: str = ""
     is_projections: bool = False
+    resembles_projections: bool = False
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,7 @@ class Catalogue:
         return LayerDescription(
             self.name(source), facts.shape, facts.spacing, facts.unit, facts.dtype, facts.levels, location.is_memory,
             facts.times, facts.channels, channel, _histogram(facts), facts.planes, facts.orientation,
-            facts.compression, facts.is_projections,
+            facts.compression, facts.is_projections, facts.resembles_projections,
         )  # fmt: skip
 
     def _points(self, source: str) -> PointsDescription:

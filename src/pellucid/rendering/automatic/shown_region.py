@@ -18,7 +18,8 @@ from pellucid.volume.statistics import BRICK, BrickRanges
 from pellucid.volume.subsample import subsampled
 from pellucid.volume.volume import Volume
 
-FINE_BRICK, FINE_BYTES = 8, 2**28
+FINE_BRICKS = ((4, 2**22), (8, 2**28))
+"""The edges of the bricks that are looked at in volumes of up to so many bytes."""
 ENDS = np.array([[z, y, x] for z in (0, 1) for y in (0, 1) for x in (0, 1)])
 
 FilledBricks = Callable[[BrickRanges], Voxels]
@@ -127,8 +128,8 @@ def _filled_boxes(volume: Volume, is_filled: FilledBricks | None) -> Voxels:
         return whole
     # Of a large array in memory only some voxels are read.
     seen = subsampled(volume)
-    # Large ones: what the histogram has found out already.
-    ranges = seen.brick_ranges(FINE_BRICK if seen.nbytes <= FINE_BYTES else BRICK)
+    # Of large ones, what the histogram has found out already.
+    ranges = seen.brick_ranges(next((edge for edge, most in FINE_BRICKS if seen.nbytes <= most), BRICK))
     boxes = _ends_of_rows(is_filled(ranges), ranges.brick)
     boxes = np.minimum(boxes * _steps(volume.spacing, seen.spacing), volume.shape)
     return boxes if len(boxes) else whole

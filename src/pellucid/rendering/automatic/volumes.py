@@ -73,6 +73,14 @@ def automatic_scene(
     return Scene((layer,), camera, annotations=Annotations(unit=_unit(volume)))
 
 
+def stack_scene(volume: Volume, *, aspect: float = 1.0) -> Scene:
+    """A scene for a volume whose slices are images, such as projections: the first one, face on and grey."""
+    transfer = automatic_transfer(informative_histogram(subsampled(volume)), has_air=False)
+    layer = VolumeLayer(str(volume.location.absolute), transfer, shading="none", transform=standing_of(volume))
+    camera = automatic_camera(volume, None, "-y", "front", aspect)
+    return Scene((layer,), camera, annotations=Annotations(unit=_unit(volume)))
+
+
 def holds_labels(volume: Volume) -> bool:
     """Whether the numbers are names: wide integers, and in the middle slice nearly always the neighbour's."""
     if volume.dtype.kind not in "iu" or volume.dtype.itemsize < LABEL_BYTES:
@@ -85,7 +93,9 @@ def holds_labels(volume: Volume) -> bool:
 
 def _labels_scene(volume: Volume, camera: Camera) -> Scene:
     labels, standing = Labels(opacity=1.0), standing_of(volume)
-    layer = VolumeLayer(str(volume.location.absolute), labels=labels, transform=standing)
+    # Of labels that someone wants to see as values.
+    transfer = automatic_transfer(informative_histogram(subsampled(volume)))
+    layer = VolumeLayer(str(volume.location.absolute), transfer, labels=labels, transform=standing)
     return Scene((layer,), camera, annotations=Annotations(unit=_unit(volume)))
 
 
@@ -117,10 +127,10 @@ def _unit(volume: Volume) -> str:
     return volume.unit or ("voxels" if set(volume.spacing) == {1.0} else "")
 
 
-def automatic_transfer(histogram: Histogram, preset: str | None = None) -> TransferFunction:
+def automatic_transfer(histogram: Histogram, preset: str | None = None, *, has_air: bool = True) -> TransferFunction:
     """Air transparent, the rest rising from a haze to solid; where there is no air, a solid block."""
     low, high = value_window(histogram)
-    air = air_threshold(histogram)
+    air = air_threshold(histogram) if has_air else None
     start = 0.0 if air is None else min(max((air - low) / (high - low), 0.0), 0.9)
     if preset in PRESETS:
         return PRESETS[preset].transfer(start, (low, high))

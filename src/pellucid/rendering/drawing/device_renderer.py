@@ -4,7 +4,8 @@ Here: DeviceRenderer: loading what a scene names, and preparing a scene for draw
 Not here: drawing it (drawing), several devices (multi_device), when an image is good enough (renderer).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,10 @@ from pellucid.rendering.drawing.illumination import LightCache
 from pellucid.rendering.drawing.layer_cache import PackedLayerCache
 from pellucid.rendering.drawing.packing import pack_view, world_step
 from pellucid.rendering.drawing.partition import WHOLE, pack_part
+from pellucid.rendering.layers import slice_images
 from pellucid.rendering.layers.opaque import OpaqueLayers
 from pellucid.rendering.scene import Scene, SliceLayer, VolumeLayer
+from pellucid.rendering.slice_image import SliceImage
 from pellucid.rendering.user_shading import UserShading
 from pellucid.volume.open_files import OpenFiles
 from pellucid.volume.volume import Volume
@@ -63,6 +66,20 @@ class DeviceRenderer:
         return [
             FieldKey(self._store.name_at(layer.source, time), is_labels=layer.labels is not None) for layer in layers
         ]
+
+    def load_layers(self, layers: Sequence[VolumeLayer], time: float) -> list[DeviceField]:
+        """Bring volumes to the device at a time, whatever else a scene has."""
+        keys = [FieldKey(self._store.name_at(one.source, time), is_labels=one.labels is not None) for one in layers]
+        return self._store.get(keys)
+
+    def draw_slice(self, layers: Sequence[VolumeLayer], fields: Sequence[DeviceField], image: SliceImage) -> Any:
+        """Layers of a slice one over the other, as bytes on the device. fields: what load_layers gave."""
+        pixels = slice_images.empty_image(image, self.device)
+        for number, (layer, field) in enumerate(zip(layers, fields, strict=True)):
+            cut = SliceLayer(layer.source, (0.0, 0.0, 0.0), transfer=layer.transfer, labels=layer.labels)
+            packed = self._kept.slice(replace(cut, transform=layer.transform), field)
+            slice_images.draw_slice_image(layer, packed, field, image, pixels, is_over=number > 0)
+        return pixels
 
     def start_pass(
         self,

@@ -17,13 +17,14 @@ from pellucid.formats.location import Location
 from pellucid.formats.orientation import describe_orientation
 from pellucid.rendering.automatic.geometry import with_scenery
 from pellucid.rendering.automatic.value_range import informative_range
-from pellucid.rendering.automatic.volumes import automatic_scene
+from pellucid.rendering.automatic.volumes import automatic_scene, stack_scene
 from pellucid.rendering.geometry.mesh_files import MESH_FILES, load_mesh
 from pellucid.rendering.geometry.point_files import POINT_FILES, load_points
 from pellucid.rendering.geometry.shapes import Points
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.scene import Scene
 from pellucid.tomo.scan_files.dataset_guess import may_be_scan
+from pellucid.tomo.scan_files.projection_guess import resembles_projections
 from pellucid.tomo.scan_files.registry import is_scan, open_scan, projections_dataset
 from pellucid.volume.series import open_series
 from pellucid.volume.slice_planes import planes_of
@@ -93,10 +94,12 @@ def _inspect_scan(request: Inspect) -> Inspected:
 
 
 def _describe_volume(request: Describe, volume: Volume) -> SourceDescribed:
-    scene = automatic_scene(volume, aspect=request.aspect)
+    facts = facts_of(volume)
+    is_stack = facts.is_projections or facts.resembles_projections
+    scene = (stack_scene if is_stack else automatic_scene)(volume, aspect=request.aspect)
     (layer,) = scene.volumes
     layer = replace(layer, source=request.source, labels=Labels() if request.is_labels else layer.labels)
-    return SourceDescribed(request.request, scene.camera, facts_of(volume), volume=layer)
+    return SourceDescribed(request.request, scene.camera, facts, volume=layer)
 
 
 def facts_of(volume: Volume) -> VolumeFacts:
@@ -104,10 +107,12 @@ def facts_of(volume: Volume) -> VolumeFacts:
     histogram = seen.histogram(BINS, informative_range(seen))
     share = prod(seen.shape) / prod(volume.shape)
     low, high = float(histogram.edges[0]), float(histogram.edges[-1])
+    is_projections = holds_projections(volume)
     return VolumeFacts(
         volume.shape, volume.spacing, volume.unit, volume.dtype.name, len(volume.levels), header.times, header.channels,
         low, high, tuple(round(count / share) for count in histogram.counts.tolist()), seen is not volume,
-        planes_of(volume), describe_orientation(volume.orientation), header.compression, holds_projections(volume),
+        planes_of(volume), describe_orientation(volume.orientation), header.compression, is_projections,
+        not is_projections and resembles_projections(volume),
     )  # fmt: skip
 
 
