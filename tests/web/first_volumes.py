@@ -22,7 +22,7 @@ def _noise(sigma: float, shape: tuple[int, ...] = RADIUS.shape) -> Voxels:
 
 def hot_voxel() -> Voxels:
     """One broken pixel of the detector."""
-    levels = ((RADIUS < 13) * 1.0 + _noise(0.05)).astype(np.float32)
+    levels: Voxels = ((RADIUS < 13) * 1.0 + _noise(0.05)).astype(np.float32)
     levels[4, 8, 12] = 1e6
     return levels
 
@@ -31,7 +31,8 @@ def padded_ct() -> Voxels:
     """In Hounsfield units, with what scanners write outside their circle."""
     levels = np.where(RADIUS < 14, np.where(RADIUS > 11, 700, 40), -1000) + _noise(15)
     levels[np.hypot(X, Y) > 18] = -3024
-    return levels.astype(np.int16)
+    stored: Voxels = levels.astype(np.int16)
+    return stored
 
 
 def labels() -> Voxels:
@@ -44,7 +45,8 @@ def labels() -> Voxels:
 
 def smooth_ball() -> Voxels:
     """Without any surface: it fades out."""
-    return np.exp(-(RADIUS**2) / (2 * 7.0**2)).astype(np.float32)
+    levels: Voxels = np.exp(-(RADIUS**2) / (2 * 7.0**2)).astype(np.float32)
+    return levels
 
 
 def two_slices() -> Voxels:

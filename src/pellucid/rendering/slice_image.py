@@ -22,7 +22,7 @@ WHOLE: Region = (0.0, 0.0, 1.0, 1.0)
 MAX_EDGE = 4096
 
 
-class VoxelGrid(Protocol):
+class SlicedGrid(Protocol):
     """Voxels along (z, y, x), how far apart they are, and how slices of them are shown."""
 
     @property
@@ -80,7 +80,7 @@ class SliceImage:
         return corner + across / 2 + down / 2, across, down
 
 
-def axis_rectangle(plane: SlicePlane, index: int, grid: VoxelGrid, transform: Transform) -> SliceRectangle:
+def axis_rectangle(plane: SlicePlane, index: int, grid: SlicedGrid, transform: Transform) -> SliceRectangle:
     """A slice of a volume across one of its axes, from voxel face to voxel face."""
     across, down, right = (AXES.index(name[-1]) for name in (plane.across, plane.down, plane.right))
     corner = np.full(3, -0.5)
@@ -98,7 +98,7 @@ def axis_rectangle(plane: SlicePlane, index: int, grid: VoxelGrid, transform: Tr
     )
 
 
-def oblique_rectangle(slice_layer: SliceLayer, grid: VoxelGrid) -> SliceRectangle:
+def oblique_rectangle(slice_layer: SliceLayer, grid: SlicedGrid) -> SliceRectangle:
     """A plane through a volume: a square that all of it fits into. What is up in the world is up in it, as far as the
     plane allows."""
     matrix = slice_layer.transform.matrix() @ np.diag(grid.spacing[::-1])

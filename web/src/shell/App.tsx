@@ -45,7 +45,7 @@ export function App(): ReactNode {
   const hasPanel = isAround && page.isPanelOpen && !isEmpty;
   const background = useSelect((state) => sceneOf(state)?.background ?? null);
   return (
-    <div style={{ "--scene-background": background ? css([...background.slice(0, 3)]) : "#000" } as CSSProperties} className={`page${isAround && !hasStartPage ? "" : " is-bare"}${hasPanel ? " has-panel" : ""}${isAround && Drawer ? " has-drawer" : ""}${page.isQuiet ? " is-quiet" : ""}`}>
+    <div style={{ "--scene-background": background ? css(background.slice(0, 3)) : "#000" } as CSSProperties} className={`page${isAround && !hasStartPage ? "" : " is-bare"}${hasPanel ? " has-panel" : ""}${isAround && Drawer ? " has-drawer" : ""}${page.isQuiet ? " is-quiet" : ""}`}>
       <Stage />
       <LoadingScreen />
       {isAround ? (

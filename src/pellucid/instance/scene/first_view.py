@@ -12,7 +12,7 @@ from pellucid.errors import PellucidError
 from pellucid.instance.protocol.server_messages import CameraMoved
 from pellucid.instance.scene.history import ScenePair
 from pellucid.rendering.camera import Camera, Vector
-from pellucid.rendering.scene import HEADLIGHT, Scene, VolumeLayer
+from pellucid.rendering.scene import HEADLIGHT, MeshLayer, PointsLayer, Scene, VolumeLayer
 from pellucid.workers.protocol import replies, requests
 
 if TYPE_CHECKING:
@@ -97,7 +97,8 @@ class FirstView:
         return replace(first, source=layer.source, labels=labels, transform=layer.transform, edit=layer.edit, clip=None)
 
     def _first_camera(self, scene: Scene) -> Camera | None:
-        sources = (layer.source for layer in (*scene.volumes, *scene.points, *scene.meshes))
+        layers: list[VolumeLayer | PointsLayer | MeshLayer] = [*scene.volumes, *scene.points, *scene.meshes]
+        sources = (layer.source for layer in layers)
         found = (self._session.catalogue.first_camera(source) for source in sources)
         return next((camera for camera in found if camera is not None), None)
 

@@ -5,7 +5,7 @@ Not here: where a slice lies (slice_image), speed (kernels.slice_images), planes
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil
 
 import numpy as np
@@ -18,7 +18,7 @@ from pellucid.volume.interpolate import trilinear
 
 MAX_SAMPLES = 4
 """Along each edge of a pixel that several voxels fall into."""
-REDUCTIONS = {"mean": np.nanmean, "max": np.nanmax, "min": np.nanmin}
+REDUCTIONS: dict[str, Callable[..., Voxels]] = {"mean": np.nanmean, "max": np.nanmax, "min": np.nanmin}
 
 
 def samples_per_pixel(steps_in_voxels: Voxels) -> int:
@@ -78,5 +78,4 @@ def _values(voxels: Voxels, places: Voxels, image: SliceImage) -> Voxels:
 
 
 def _inside(zyx: Voxels, shape: tuple[int, ...]) -> Voxels:
-    found: Voxels = ((zyx >= -0.5) & (zyx <= np.array(shape) - 0.5)).all(axis=-1)
-    return found
+    return np.asarray(((zyx >= -0.5) & (zyx <= np.array(shape) - 0.5)).all(axis=-1))
