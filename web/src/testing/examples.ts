@@ -25,9 +25,9 @@ export const VOLUME: VolumeLayer = {
   is_visible: true,
   edit: 0,
   slice_options: [
-    { window: null, colors: "grey" },
-    { window: null, colors: "grey" },
-    { window: null, colors: "grey" },
+    { window: null, colors: "grey", thickness: 1, projection: "mean" },
+    { window: null, colors: "grey", thickness: 1, projection: "mean" },
+    { window: null, colors: "grey", thickness: 1, projection: "mean" },
   ],
 };
 
