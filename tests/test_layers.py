@@ -68,6 +68,8 @@ HOMES: dict[str, tuple[str, ...]] = {
     "xxhash": ("transport",),
     "pyspark": ("engines", "cluster"),
     "parsl": ("engines",),
+    "dill": ("engines",),
+    "typeguard": ("engines",),
     "torch": ("learn", "neural"),
     "onnx": ("infer", "learn"),
     "onnxruntime": ("infer",),

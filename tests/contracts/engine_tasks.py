@@ -93,7 +93,9 @@ class UseDevice:
 
     @contextmanager
     def open(self, context: TaskContext) -> Iterator[Work]:
-        lock = Path(self.folder, context.device.replace(":", "-"))
+        # Workers may see no GPU but their own, whose number is then 0 for each of them.
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+        lock = Path(self.folder, f"{context.device}-{visible}".replace(":", "-"))
 
         def use(block: Block) -> tuple[str, int, int]:
             if self.gpus:
@@ -116,5 +118,8 @@ def _make_trouble(kind: str, earlier: int) -> None:
         raise ZeroDivisionError("of our own making")
     if kind == "dies" and earlier == 0:
         os.kill(os.getpid(), signal.SIGKILL)
+    if kind == "worker dies" and earlier == 0:
+        os.kill(os.getppid(), signal.SIGKILL)
+        signal.pause()
     if kind == "always dies":
         os.kill(os.getpid(), signal.SIGKILL)

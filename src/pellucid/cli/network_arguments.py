@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pellucid.box import Box, Shape, triple
 from pellucid.cli.arguments import add_source, count_argument, levels_argument, shape_argument, source_location
 from pellucid.cli.commands.info import report as show_facts
-from pellucid.settings import load
+from pellucid.cli.engine_arguments import add_engine, chosen_engine
 from pellucid.volume.volume import Volume, open_volume
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     running.add_argument("--device", default="auto", help="cpu, cuda or cuda:1 (default: a GPU if available)")
     running.add_argument("--memory", help="maximum memory, such as 4GiB (default: half of the free memory)")
     running.add_argument("--workers", type=count_argument, help="number of blocks in parallel (default: 2)")
-    running.add_argument("--engine", default="local", help="serial, local (threads) or processes")
+    add_engine(running)
     running.add_argument(
         "--no-check", dest="is_checked", action="store_false", help="do not measure the deviation from the whole"
     )
@@ -123,12 +123,9 @@ def chained_path(text: str) -> Path:
 
 
 def control(options: argparse.Namespace) -> "RunControl":
-    from pellucid.engines.engine import EngineOptions, make_engine
     from pellucid.infer.apply import WORKERS, RunControl
 
-    settings = load(memory_bytes=options.memory)
-    engine = make_engine(options.engine, EngineOptions(options.workers or WORKERS, settings.memory_bytes))
-    return RunControl(engine, overwrite=options.overwrite, is_checked=options.is_checked)
+    return RunControl(chosen_engine(options, WORKERS), overwrite=options.overwrite, is_checked=options.is_checked)
 
 
 def show(volume: Volume, report: "InferenceReport") -> int:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any, Protocol, cast
 
 from pellucid.engines.task import BlockResult, Task
@@ -23,19 +24,23 @@ ENGINES = {
     "serial": "pellucid.engines.serial:SerialEngine",
     "threads": "pellucid.engines.threads:ThreadsEngine",
     "processes": "pellucid.engines.processes:ProcessesEngine",
+    "parsl": "pellucid.engines.parsl.engine:ParslEngine",
 }
 ALIASES = {"local": "threads"}
+WITH_SITES = ("parsl",)
+"""Engines whose workers are somewhere: parsl:SITE."""
 
 
 @dataclass(frozen=True)
 class EngineOptions:
     """workers: blocks at a time; memory_bytes: what all of them may take together; attempts: tries per block; devices:
-    the GPUs for blocks that need one, which they have to themselves."""
+    the GPUs for blocks that need one, which they have to themselves. usage_file: for what workers used (parsl)."""
 
     workers: int
     memory_bytes: int
     attempts: int = 3
     devices: tuple[str, ...] = ()
+    usage_file: Path | None = None
 
     @classmethod
     def from_settings(cls, workers: int | None = None, memory_bytes: int | None = None) -> "EngineOptions":
@@ -43,10 +48,11 @@ class EngineOptions:
 
 
 class Engine(Protocol):
-    """Runs one Task on many Blocks."""
+    """Runs one Task on many Blocks. is_here: all its workers run on this machine."""
 
     options: EngineOptions
     needs_shareable_output: bool
+    is_here: bool
 
     def capacity(self) -> Resources:
         """What one worker can offer to one block."""
@@ -59,6 +65,7 @@ class LocalEngine:
     """What the engines of this machine have in common."""
 
     needs_shareable_output = False
+    is_here = True
 
     def __init__(self, options: EngineOptions) -> None:
         self.options = options
@@ -68,12 +75,18 @@ class LocalEngine:
 
 
 def make_engine(name: str = "local", options: EngineOptions | None = None) -> Engine:
-    """An engine by name: serial, local (threads), processes, or one that a third party plugged in."""
-    wanted = ALIASES.get(name, name)
+    """An engine by name: serial, local (threads), processes, parsl:SITE, or one that a third party plugged in."""
+    kind, colon, site = name.partition(":")
+    wanted = ALIASES.get(kind, kind)
     options = options or EngineOptions.from_settings()
+    if colon and wanted not in WITH_SITES:
+        raise InvalidInput(f"The engine {kind} has no sites.", remedy=f"Use {kind}, or parsl:{site}.")
+    if options.usage_file is not None and wanted not in WITH_SITES:
+        raise InvalidInput(f"The engine {kind} does not report what its workers used.", remedy="Use --engine parsl.")
     if wanted in ENGINES:
-        module, _, kind = ENGINES[wanted].partition(":")
-        return cast(Engine, getattr(importlib.import_module(module), kind)(options))
+        module, _, class_name = ENGINES[wanted].partition(":")
+        made = getattr(importlib.import_module(module), class_name)
+        return cast(Engine, made(options, site) if wanted in WITH_SITES else made(options))
     plugged = {point.name: point for point in entry_points(group="pellucid.engines")}
     if wanted not in plugged:
         known = ", ".join([*ENGINES, *ALIASES, *plugged])

@@ -27,14 +27,18 @@ from pellucid.formats.local_files import others_may_rename, path_of_descriptor
 from pellucid.formats.location import Location
 from pellucid.settings import current, make_private_folder
 
+SUFFIX = ".partial"
+
 
 class PartialOutput:
     """An output that is growing. Use as a context manager: it holds the lock.
 
-    folder: where it grows; inside the ``with``, a path that nobody else can redirect.
+    folder: where it grows; inside the ``with``, a path that nobody else can redirect. by_name: workers on other
+    machines write to it, so that it has its own name; they check whose it is.
     """
 
-    def __init__(self, target: Location, *, overwrite: bool) -> None:
+    def __init__(self, target: Location, *, overwrite: bool, by_name: bool = False) -> None:
+        self._by_name = by_name
         self._target = target
         self._overwrite = overwrite
         self._named = _remote_folder(target) if target.is_remote else _beside(target)
@@ -71,16 +75,16 @@ class PartialOutput:
 
     def _open(self) -> None:
         """Open the folder, and its lock inside it: from here on it cannot be exchanged."""
-        _refuse_others(self._named, self._named.lstat())
+        refuse_others(self._named, self._named.lstat())
         self._descriptor = os.open(self._named, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            _refuse_others(self._named, os.fstat(self._descriptor))
+            refuse_others(self._named, os.fstat(self._descriptor))
             flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
             self._lock = os.open("lock", flags, 0o600, dir_fd=self._descriptor)
         except BaseException:
             os.close(self._descriptor)
             raise
-        if others_may_rename(self._named):
+        if others_may_rename(self._named) and not self._by_name:
             self.folder = path_of_descriptor(self._descriptor) or self._named
 
     def _close(self) -> None:
@@ -141,6 +145,13 @@ class PartialOutput:
         self.discard()
 
 
+def check_growing_output(output: str) -> None:
+    """Refuse an output that grows in a folder of another user; for workers, which reach it by its name."""
+    for folder in Location.parse(output).local.parents if output and not Location.parse(output).is_remote else ():
+        if folder.name.endswith(SUFFIX) and folder.exists():
+            refuse_others(folder, folder.lstat())
+
+
 def _refuse_to_replace(target: Location, *, overwrite: bool) -> None:
     """Only what was asked to be replaced, and that holds a volume and nothing else."""
     path = target.local
@@ -159,7 +170,7 @@ def _refuse_foreign_remains(folder: Path) -> None:
         raise InvalidInput(f"{folder} exists and was not created by Pellucid.", remedy="Rename or move it.")
 
 
-def _refuse_others(folder: Path, status: os.stat_result) -> None:
+def refuse_others(folder: Path, status: os.stat_result) -> None:
     """Remains that another user made, or may change, are not continued: a link in them could lead to any file."""
     if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022:
         return
@@ -170,7 +181,7 @@ def _refuse_others(folder: Path, status: os.stat_result) -> None:
 
 
 def _beside(target: Location) -> Path:
-    return target.local.with_name(f"{target.local.name}.partial")
+    return target.local.with_name(f"{target.local.name}{SUFFIX}")
 
 
 def _remote_folder(target: Location) -> Path:

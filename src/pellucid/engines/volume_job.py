@@ -69,7 +69,11 @@ def open_job(
     What cannot fit is refused before anything runs, and leaves nothing behind. The output has its final name when the
     block ends without an error; after an error or an interruption, the same job continues where it was.
     """
-    with PartialOutput(target, overwrite=overwrite) as partial, partial.naming_target(), _naming_full_disk(target):
+    with (
+        PartialOutput(target, overwrite=overwrite, by_name=not job.engine.is_here) as partial,
+        partial.naming_target(),
+        _naming_full_disk(target),
+    ):
         is_resumed = partial.begin(job.key)
         try:
             stages = _plan(job, partial, is_resumed=is_resumed)

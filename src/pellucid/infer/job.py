@@ -106,6 +106,11 @@ class InferenceJob:
         engine: Engine,
     ) -> "InferenceJob":
         """What can be refused without touching the output is refused here."""
+        if engine.needs_shareable_output and (kept := [one for one in volumes if one.location.is_memory]):
+            raise InvalidInput(
+                f"{kept[0].location} does not support several processes.",
+                remedy="Use the local engine (threads), or apply the network to a file.",
+            )
         region = _region(volumes[0], options.box)
         sources: list[VoxelSource] = [VolumeSource(volumes, region)]
         plans: list[NetworkPlan] = []

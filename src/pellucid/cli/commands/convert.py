@@ -17,9 +17,8 @@ from pellucid.cli.arguments import (
     source_location,
 )
 from pellucid.cli.commands.info import report
+from pellucid.cli.engine_arguments import add_engine, chosen_engine
 from pellucid.conversion.convert import convert
-from pellucid.engines.engine import EngineOptions, make_engine
-from pellucid.settings import load
 from pellucid.volume.levels import REDUCTIONS
 from pellucid.volume.volume import open_volume
 
@@ -57,14 +56,14 @@ def add_output(parser: argparse.ArgumentParser) -> None:
     running = parser.add_argument_group("running")
     running.add_argument("--memory", help="maximum memory, such as 4GiB (default: half of the free memory)")
     running.add_argument("--workers", type=count_argument, help="number of blocks in parallel (default: one per core)")
-    running.add_argument("--engine", default="local", help="serial, local (threads) or processes")
+    add_engine(running)
 
 
 def run(options: argparse.Namespace) -> int:
     location = source_location(options)
-    settings = load(memory_bytes=options.memory, threads=options.workers)
-    engine = make_engine(options.engine, EngineOptions(settings.threads, settings.memory_bytes))
-    written = convert(location, options.target, engine=engine, overwrite=options.overwrite, **_requests(options))
+    written = convert(
+        location, options.target, engine=chosen_engine(options), overwrite=options.overwrite, **_requests(options)
+    )
     written.close()
     report(written.location)
     return 0

@@ -7,6 +7,7 @@ Not here: what is done with them (run, which loads more than other commands shou
 import argparse
 
 from pellucid.cli.arguments import count_argument, levels_argument, positive_argument, range_argument, shape_argument
+from pellucid.cli.engine_arguments import add_engine
 from pellucid.volume.levels import REDUCTIONS
 
 
@@ -25,7 +26,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     running.add_argument("--device", help="cpu, cuda or cuda:1 (default: a GPU if available)")
     running.add_argument("--memory", help="maximum memory, such as 4GiB (default: half of the free memory)")
     running.add_argument("--workers", type=count_argument, help="number of slabs in parallel (default: one per core)")
-    running.add_argument("--engine", default="local", help="serial, local (threads) or processes")
+    add_engine(running)
     shown = "show slices as they are made, in the viewer at URL or in a new one"
     running.add_argument("--view", nargs="?", const="", metavar="URL", help=shown)
     live = "the scan is still being written: show three slices and keep updating them"

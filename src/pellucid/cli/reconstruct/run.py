@@ -19,15 +19,14 @@ from pellucid import progress
 from pellucid.cli.arguments import check_folder
 from pellucid.cli.commands.info import report
 from pellucid.cli.contact_sheet import save_contact_sheet
+from pellucid.cli.engine_arguments import chosen_engine
 from pellucid.cli.replaced_files import check_replacement, is_marked_image
 from pellucid.dataclass_json import from_json
 from pellucid.device import choose
-from pellucid.engines.engine import EngineOptions, make_engine
 from pellucid.engines.output_check import check_output
 from pellucid.errors import InvalidInput, NotFound
 from pellucid.formats.location import Location
 from pellucid.printable import printable
-from pellucid.settings import load
 from pellucid.tomo.command_line import ReconstructionParameters, arguments
 from pellucid.tomo.correction.phase import Paganin
 from pellucid.tomo.correction.rings import RingSettings
@@ -56,8 +55,7 @@ def reconstruct_scan(options: argparse.Namespace) -> int:
         raise InvalidInput("No output was given.", remedy="Add -o OUTPUT, for example -o sample.zarr.")
     if len(centers) > 1 or options.preview is not None:
         return _look(options, centers, saved)
-    settings = load(memory_bytes=options.memory, threads=options.workers)
-    engine = make_engine(options.engine, EngineOptions(settings.threads, settings.memory_bytes))
+    engine = chosen_engine(options)
     watch = None if options.view is None else _watch(options)
     running = RunOptions(engine, options.device, options.overwrite, watch)
     text = _parameters(options, centers[0], saved)
