@@ -93,6 +93,12 @@ def test_commands_run_on_parsl(tmp_path: Path) -> None:
     assert main([*applied, "--no-check"]) == 0
     with open_volume(tmp_path / "b.n5") as volume:
         np.testing.assert_allclose(volume.read(), 2.0 * voxels, rtol=1e-6)
+    np.save(tmp_path / "waves.npy", np.sin(np.indices((24, 24, 32)).sum(axis=0) / 4).astype(np.float32))
+    training = ["--bricks", "1,1,2", "--steps", "5", "--size", "13kB", "--model", "pyramid", "--device", "cpu"]
+    compressing = ["compress", str(tmp_path / "waves.npy"), "-o", str(tmp_path / "a.plf"), *training, "--workers", "1"]
+    assert main([*compressing, "--engine", "parsl", "--quiet"]) == 0
+    with open_volume(tmp_path / "a.plf") as volume:
+        assert volume.shape == (24, 24, 32)
 
 
 def test_a_volume_in_memory_is_refused(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from pellucid.formats.location import Location
 from pellucid.formats.neural_field.container import write_file
 from pellucid.formats.neural_field.field import Floats
 from pellucid.formats.neural_field.neural_volume import NeuralVolume, PlacedField, to_voxel_type
-from pellucid.neural.ensemble import BrickTask, Ensemble, coded_series, total_training, train_bricks
+from pellucid.neural.ensemble import BrickTask, Ensemble, brick_engine, coded_series, total_training, train_bricks
 from pellucid.neural.fitting import WARM_SHARE, FittingOptions, FittingRequest, network_of
 from pellucid.neural.lattice import brick_lattice, brick_sizes, choose_counts, default_ghost
 from pellucid.neural.network_values import NetworkValues
@@ -59,6 +59,7 @@ class CompressionOptions:
     of a step. device: None for the best. is_rounded: whether features are rounded to few bits while they are trained.
     bricks: along (z, y, x), each with a model of its own; "auto" by the volume's shape, None for one model. ghost:
     voxels by which a brick reaches into its neighbours. workers: models trained at the same time, each in a process.
+    engine: where models are trained, by name; None for this machine.
     """
 
     size: int | None = None
@@ -76,6 +77,7 @@ class CompressionOptions:
     bricks: Shape | str | None = None
     ghost: int | None = None
     workers: int | None = None
+    engine: str | None = None
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ def _partial_output(path: Path, volumes: list[Volume], options: CompressionOptio
 
 def _key(volumes: list[Volume], options: CompressionOptions) -> str:
     """Changes with the input and with every option that changes the output."""
-    chosen = {**asdict(options), "overwrite": None, "workers": None}
+    chosen = {**asdict(options), "overwrite": None, "workers": None, "engine": None}
     location = volumes[0].location
     source = str(location.absolute), fingerprint(location), len(volumes)
     facts = (TRAINING_VERSION, source, sorted(chosen.items()))
@@ -232,6 +234,7 @@ class _Compressor:
 
     def __init__(self, volumes: list[Volume], options: CompressionOptions, devices: tuple[str, ...]) -> None:
         self.volume, self.volumes, self.options, self.devices = volumes[0], volumes, options, devices
+        self.engine = brick_engine(options.engine, options.workers or len(devices), self.volume)
         ranges = [volume.value_range for volume in volumes]
         self.value_range = min(low for low, _ in ranges), max(high for _, high in ranges)
 
@@ -271,7 +274,8 @@ class _Compressor:
             FittingRequest(block.outer, self.value_range, own, self._fitting(own / size, len(blocks) / workers), name)
             for block, own, name in zip(blocks, sizes, _names(len(blocks)), strict=True)
         )
-        return train_bricks(self.volume, blocks, self._task(self.volume, requests, folder, workers), workers)
+        task = self._task(self.volume, requests, folder, workers)
+        return train_bricks(self.volume, blocks, task, self.engine, workers)
 
     def follow(self, t: int, before: Ensemble, folder: Path) -> Ensemble:
         """Train the models of a later step of a series; those of the step before are the start."""
@@ -282,11 +286,13 @@ class _Compressor:
             for request, model, name in zip(before.requests, before.models, names, strict=True)
         )
         blocks = [Block(number, request.box, request.box) for number, request in enumerate(requests)]
-        return train_bricks(volume, blocks, self._task(volume, requests, folder, before.workers), before.workers)
+        task = self._task(volume, requests, folder, before.workers)
+        return train_bricks(volume, blocks, task, self.engine, before.workers)
 
     def _task(self, volume: Volume, requests: tuple[FittingRequest, ...], folder: Path, workers: int) -> BrickTask:
         threads = max(1, current().threads // workers) if workers > 1 else 0
-        return BrickTask(str(volume.location.absolute), requests, str(folder), self.devices, threads)
+        gpus = 0 if self.options.device == "cpu" else self.engine.capacity().gpus
+        return BrickTask(str(volume.location.absolute), requests, str(folder), self.devices, threads, gpus)
 
     @property
     def _trainings(self) -> float:
@@ -294,8 +300,8 @@ class _Compressor:
         return 1 + WARM_SHARE * (len(self.volumes) - 1)
 
     def _workers(self, bricks: int) -> int:
-        """How many models are trained at the same time; an array in memory is not there in other processes."""
-        return 1 if self.volume.location.is_memory else min(self.options.workers or len(self.devices), bricks)
+        """How many models are trained at the same time."""
+        return min(self.engine.options.workers, bricks)
 
     def _fitting(self, share: float, turns: float) -> FittingOptions:
         """share: of the size. turns: how many models are trained one after the other."""

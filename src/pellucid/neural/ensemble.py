@@ -18,9 +18,9 @@ import torch
 from pellucid import progress
 from pellucid.box import Shape
 from pellucid.engines.budget import check_fits
-from pellucid.engines.engine import EngineOptions, make_engine
+from pellucid.engines.engine import Engine, EngineOptions, make_engine
 from pellucid.engines.task import TaskContext, Work
-from pellucid.errors import Cancelled
+from pellucid.errors import Cancelled, InvalidInput
 from pellucid.formats.neural_field.neural_volume import NeuralVolume
 from pellucid.formats.neural_field.stored_volume import coded_step, step_prefix, to_sections
 from pellucid.jobs.resources import Resources
@@ -41,6 +41,7 @@ class BrickTask:
     """Trains the model of a brick and leaves it in a folder.
 
     requests: one for every brick. devices: bricks take them in turn. threads: of one worker, or 0 for PyTorch's choice.
+    gpus: that a brick needs of its worker; with one, the worker says which.
     """
 
     source: str
@@ -48,6 +49,7 @@ class BrickTask:
     folder: str
     devices: tuple[str, ...] = ("cpu",)
     threads: int = 0
+    gpus: int = 0
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -59,14 +61,15 @@ class BrickTask:
 
     def needs(self, block: Block) -> Resources:
         voxels = min(4 * block.outer.size, current().memory_bytes // 3)  # More are read in turn.
-        return Resources(memory_bytes=min(WORKER_BYTES + voxels, current().memory_bytes))
+        return Resources(min(WORKER_BYTES + voxels, current().memory_bytes), gpus=self.gpus)
 
     @contextmanager
     def open(self, context: TaskContext) -> Iterator[Work]:
         if self.threads:
             torch.set_num_threads(self.threads)
+        own = replace(self, devices=(context.device,)) if self.gpus else self
         with _quiet_worker(), open_volume(self.source) as volume:
-            yield lambda block: training_psnr(self.fit(volume, block))
+            yield lambda block: training_psnr(own.fit(volume, block))
 
     def fit(self, volume: Volume, block: Block) -> Fitted:
         """The model of a brick, trained unless it is in the folder already."""
@@ -121,17 +124,27 @@ def coded_series(stored: NeuralVolume, ensembles: Sequence[Ensemble]) -> tuple[d
     return ({**header, "differences": differences} if differences else header), sections
 
 
-def train_bricks(volume: Volume, blocks: Sequence[Block], task: BrickTask, workers: int) -> Ensemble:
+def brick_engine(name: str | None, workers: int, volume: Volume) -> Engine:
+    """An engine by name; by default this process, or processes for several bricks at a time."""
+    workers = 1 if volume.location.is_memory else workers
+    options = EngineOptions(workers, current().memory_bytes)
+    engine = make_engine(name or ("processes" if workers > 1 else "serial"), options)
+    if engine.needs_shareable_output and volume.location.is_memory:
+        raise InvalidInput(
+            f"{volume.location} does not support several processes.", remedy="Compress a file, or leave the engine out."
+        )
+    return engine
+
+
+def train_bricks(volume: Volume, blocks: Sequence[Block], task: BrickTask, engine: Engine, workers: int) -> Ensemble:
     """The models of all bricks, in order; those that are in the folder already are not trained again."""
-    if len(blocks) > 1:
-        _train_missing(blocks, task, workers)
+    if len(blocks) > 1 or not engine.is_here:
+        _train_missing(blocks, task, engine)
     return Ensemble(task.requests, tuple(task.fit(volume, block) for block in blocks), workers)
 
 
-def _train_missing(blocks: Sequence[Block], task: BrickTask, workers: int) -> None:
+def _train_missing(blocks: Sequence[Block], task: BrickTask, engine: Engine) -> None:
     todo = [block for block in blocks if not task.is_trained(block)]
-    options = EngineOptions(workers, current().memory_bytes)
-    engine = make_engine("processes" if workers > 1 else "serial", options)
     check_fits(task, todo, engine.capacity())
     cancel, count = threading.Event(), len(blocks)
     with progress.task("Training bricks", total=count, unit="bricks", done=count - len(todo)) as bar:

@@ -54,6 +54,9 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         type=count_argument,
         help="bricks trained at the same time, each in a process (default: GPUs, or 1)",
     )
+    parser.add_argument(
+        "--engine", help="where models are trained: serial, processes, or parsl:SITE (its name or file)"
+    )
     parser.add_argument("--device", help="cpu, cuda or cuda:1 (default: a GPU if available)")
     parser.add_argument("--seed", type=int, default=42, help="seed of the random numbers")
     parser.add_argument("--overwrite", action="store_true", help="overwrite an existing output")
@@ -82,6 +85,7 @@ def run(options: argparse.Namespace) -> int:
         bricks=options.bricks,
         ghost=options.ghost,
         workers=options.workers,
+        engine=options.engine,
     )
     report = compress(source_location(options), options.output, chosen)
     quality = report.quality
