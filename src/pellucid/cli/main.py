@@ -9,7 +9,7 @@ import importlib
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from io import TextIOWrapper
@@ -32,6 +32,8 @@ COMMANDS = (  # Modules below cli.
     "commands.segment",
     "commands.apply",
     "learn.denoise",
+    "learn.train",
+    "learn.superres",
     "commands.slices",
     "render.command",
     "commands.view",
@@ -151,9 +153,18 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name in COMMANDS:
         importlib.import_module(f"pellucid.cli.{name}").add_parser(commands)
-    for command in commands.choices.values():  # Also behind the command; not given there, what stood before holds.
+    for command in _nested(commands):  # Also behind the command; not given there, what stood before holds.
         _add_common(command, default=argparse.SUPPRESS)
     return parser
+
+
+def _nested(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> Iterator[argparse.ArgumentParser]:
+    """All commands, also those below others, such as ``train segment``."""
+    for command in commands.choices.values():
+        below = [action for action in command._actions if isinstance(action, argparse._SubParsersAction)]
+        yield from (found for action in below for found in _nested(action))
+        if not below:
+            yield command
 
 
 def _add_common(parser: argparse.ArgumentParser, default: object) -> None:

@@ -16,6 +16,7 @@ FOLDER_PARTS = {
     "zarr": r"zarr\.json|\.z\w+|\d+|c|OME|METADATA\.ome\.xml",
     "n5": r"attributes\.json|s?\d+",
     "tiff": r"slice_\d{5,}\.tif",
+    "network": r"network\.onnx|bioimageio\.yaml|test_\w+put\.npy|(curve|report|shell_correlation)\.json|report\.png|l1",
 }
 """What the folder of a volume consists of, by format: a folder with anything else in it is not replaced."""
 HDF5_LEVEL = re.compile(r"levels/\d+")
@@ -27,7 +28,8 @@ def refuse_loss(target: Location) -> None:
     if path.is_file() and path.suffix.lower() == ".plf":
         return  # A neural field, which pellucid.neural writes, holds nothing else.
     if path.is_dir():
-        foreign = _foreign_entries(path, format_for_writing(target))
+        is_network = (path / "bioimageio.yaml").is_file()
+        foreign = _foreign_entries(path, "network" if is_network else format_for_writing(target))
     else:
         other_contents = FILE_CONTENTS.get(format_for_writing(target))
         foreign = other_contents(path) if other_contents else []

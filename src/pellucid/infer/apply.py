@@ -94,7 +94,7 @@ def _run(
     engine = control.engine or make_engine("local", EngineOptions.from_settings(workers=WORKERS))
     place, started = Location.parse(target).absolute, time.monotonic()
     with ExitStack() as stack:
-        volumes = [stack.enter_context(_open(one, options.level)) for one in (source, *options.also)]
+        volumes = [stack.enter_context(open_source(one, options.level)) for one in (source, *options.also)]
         check_output(place, [volume.location for volume in volumes])
         networks = [load_network(one.path, one.form) for one in (*options.after, last)]
         job = InferenceJob.planned(volumes, networks, choose_rule(networks[-1]), options, engine)
@@ -107,6 +107,6 @@ def _run(
     return open_volume(place), InferenceReport(named, str(place), reports, time.monotonic() - started)
 
 
-def _open(source: Source, level: int | None) -> Volume:
+def open_source(source: Source, level: int | None) -> Volume:
     location = source.location if isinstance(source, Volume) else Location.parse(source).absolute
     return open_volume(location if level is None else location.with_options(level=level))

@@ -8,6 +8,7 @@ import argparse
 
 from pellucid.cli.arguments import number_argument, source_location
 from pellucid.cli.network_arguments import add_network, control, inference_options, network_file, show
+from pellucid.errors import InvalidInput
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -17,12 +18,25 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "--threshold",
         type=number_argument,
         metavar="V",
-        help="label values above this, of a network with one channel (default: 0.5 for probabilities, 0 for logits)",
+        help="label values above this, of a network with one channel (default: 0.5 for probabilities, 0 for logits); "
+        "with --objects, join what has a weaker boundary between it (default: 0.5)",
+    )
+    parser.add_argument(
+        "--objects",
+        action="store_true",
+        help="the network gives boundaries: write the number of the object of every voxel",
+    )
+    parser.add_argument(
+        "--min-size", type=int, metavar="VOXELS", help="with --objects, join smaller ones to a neighbour (default: 100)"
     )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.objects:
+        return _segment_objects(options)
+    if options.min_size is not None:
+        raise InvalidInput("--min-size is for objects.", remedy="Add --objects, or leave it out.")
     from pellucid.infer.apply import segment
 
     volume, report = segment(
@@ -32,5 +46,24 @@ def run(options: argparse.Namespace) -> int:
         inference_options(options),
         threshold=options.threshold,
         control=control(options),
+    )
+    return show(volume, report)
+
+
+def _segment_objects(options: argparse.Namespace) -> int:
+    from pellucid.infer.objects.object_job import ObjectOptions, segment_objects
+
+    usual = ObjectOptions()
+    chosen = ObjectOptions(
+        usual.threshold if options.threshold is None else options.threshold,
+        usual.min_size if options.min_size is None else options.min_size,
+    )
+    volume, report = segment_objects(
+        source_location(options),
+        options.output,
+        network_file(options),
+        inference_options(options),
+        chosen,
+        control(options),
     )
     return show(volume, report)

@@ -21,6 +21,7 @@ from pellucid.formats.protocol import Voxels
 from pellucid.learn.denoise.slice_sets import SetVolume
 from pellucid.learn.quality.regions import AIR, MATERIAL, choose_regions, parse_region
 from pellucid.learn.quality.shell_correlation import ShellCorrelation
+from pellucid.learn.quality.stored_values import values_of
 from pellucid.learn.report.figure import Figure, Line
 from pellucid.learn.report.png import contrast
 from pellucid.learn.training.curve import LearningCurve
@@ -84,12 +85,7 @@ class BeforeAfter:
         return self.noisy.read(box.shift(self.first)).astype(np.float32)
 
     def read_after(self, box: Box) -> Voxels:
-        voxels = self.clean.read(box)
-        if self.value_range is None or voxels.dtype.kind == "f":
-            return voxels.astype(np.float32)
-        limits, (low, high) = np.iinfo(voxels.dtype), self.value_range
-        step = (high - low) / (float(limits.max) - limits.min)
-        return np.asarray(low + (voxels.astype(np.float64) - limits.min) * step, np.float32)
+        return values_of(self.clean.read(box), self.value_range)
 
     @property
     def middle(self) -> Box:

@@ -1,0 +1,1 @@
+"""From boundaries between voxels to objects, in blocks."""

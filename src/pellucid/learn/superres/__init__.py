@@ -1,0 +1,1 @@
+"""Networks that restore resolution, such as that of thick slices along z."""
