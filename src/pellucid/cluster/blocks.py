@@ -5,7 +5,7 @@ Not here: functions that append operations (functions), running them (worker.cha
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from pellucid.cluster.context import current_context
 from pellucid.cluster.handles import Handle, WorkerId
 from pellucid.cluster.links import ChainReply
 from pellucid.cluster.operations import NO_HALO, KeepBlock, Operation, ReleaseBlock, UploadBlock, UseBlock
-from pellucid.errors import InvalidInput
+from pellucid.errors import BlockLost, InvalidInput
 from pellucid.formats.protocol import Voxels
 
 MAX_AXES = 3
@@ -25,13 +25,20 @@ class DeviceBlock:
     """A block on a device, or one that will be there. Operations run when the handle or a result is needed, all of them
     in one round trip. Pickled, it is its handle of 24 bytes.
 
-    shape and dtype: of the array, as far as they are known without asking the Worker.
+    worker: which Worker runs the operations, where that is not the one that has the block. origin: from where the block
+    can be got again when it is lost; others: further blocks that the operation needs.
     """
 
-    def __init__(self, before: "DeviceBlock | Handle | Voxels", operation: Operation | None = None) -> None:
-        self._before = before
-        self._operation = operation
-        self._handle: Handle | None = before if isinstance(before, Handle) else None
+    def __init__(
+        self,
+        before: "DeviceBlock | Handle | Voxels",
+        operation: Operation | None = None,
+        worker: WorkerId | None = None,
+        others: Sequence["DeviceBlock"] = (),
+    ) -> None:
+        self._before, self._operation, self._worker, self._others = before, operation, worker, tuple(others)
+        self.origin: object = None
+        self._handle: Handle | None = before if isinstance(before, Handle) and operation is None else None
         self._reply: ChainReply | None = None
         self._lock = threading.Lock()
 
@@ -49,9 +56,14 @@ class DeviceBlock:
     def unpack(cls, packed: bytes) -> "DeviceBlock":
         return cls(Handle.unpack(packed))
 
-    def then(self, operation: Operation) -> "DeviceBlock":
+    @classmethod
+    def moved(cls, handle: Handle, worker: WorkerId) -> "DeviceBlock":
+        """The block on another Worker, which pulls it when it is needed there."""
+        return cls(handle, UseBlock(str(handle)), worker)
+
+    def then(self, operation: Operation, others: Sequence["DeviceBlock"] = ()) -> "DeviceBlock":
         """The block after one more operation, which does not run yet."""
-        return DeviceBlock(self, operation)
+        return DeviceBlock(self, operation, others=others)
 
     @property
     def handle(self) -> Handle:
@@ -65,6 +77,17 @@ class DeviceBlock:
                 raise InvalidInput("This block was released.", remedy="Use the block before it.")
             return self._handle
 
+    @property
+    def shape(self) -> Shape:
+        """Of the block without its halo."""
+        if not isinstance(self._before, DeviceBlock) and isinstance(self._operation, UploadBlock):
+            return self._operation.shape
+        if self.handle and self._reply is None:
+            self._reply = self._run(())
+        if self._reply is None or self._reply.shape is None:
+            raise InvalidInput("The Worker did not describe the block.", remedy="Use the same version at both ends.")
+        return self._reply.shape
+
     def result(self, operation: Operation) -> ChainReply:
         """What comes back from one more operation, the last one of a chain."""
         return self._run((operation,))
@@ -74,8 +97,33 @@ class DeviceBlock:
         current_context().links.run(self.handle.worker, (UseBlock(str(self.handle)), ReleaseBlock()))
 
     def _run(self, last: Sequence[Operation]) -> ChainReply:
+        context = current_context()
         worker, operations, voxels = self._chain()
-        return current_context().links.run(worker, (*operations, *last), voxels)
+        try:
+            return context.links.run(worker, (*operations, *last), voxels)
+        except BlockLost:
+            context.on_loss([block.origin for block in self._used() if block.origin and not block.is_there])
+            raise
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the Worker still has what the handle stands for."""
+        try:
+            current_context().links.run(self.handle.worker, [UseBlock(str(self.handle))])
+        except BlockLost:
+            return False
+        return True
+
+    def _used(self) -> "Iterator[DeviceBlock]":
+        """The block, those before it, and the others that its operations need."""
+        block = self
+        while True:
+            yield block
+            for other in block._others:
+                yield from other._used()
+            if block._handle is not None or not isinstance(block._before, DeviceBlock):
+                return
+            block = block._before
 
     def _chain(self) -> tuple[WorkerId, list[Operation], Voxels | None]:
         """From the nearest block that is on a device, or from the array."""
@@ -84,9 +132,10 @@ class DeviceBlock:
         while block._handle is None:
             if block._operation is not None:
                 operations.append(block._operation)
+            if isinstance(block._before, Handle):
+                return block._worker or block._before.worker, operations[::-1], None
             if not isinstance(block._before, DeviceBlock):
-                voxels = block._before
-                return current_context().local(), operations[::-1], voxels  # type: ignore[return-value]
+                return block._worker or current_context().local(), operations[::-1], block._before
             block = block._before
         return block._handle.worker, [UseBlock(str(block._handle)), *operations[::-1]], None
 

@@ -5,7 +5,7 @@ Not here: connections (links), how a task of Spark gets its context (spark.task)
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,10 +17,12 @@ from pellucid.errors import InvalidInput
 
 @dataclass(frozen=True)
 class ClusterContext:
-    """links: to all Workers. local: the Worker to which new blocks go, started where that is needed."""
+    """links: to all Workers. local: the Worker to which new blocks go, started where that is needed. on_loss: is given
+    the origins of blocks that were lost."""
 
     links: WorkerLinks
     local: Callable[[], WorkerId]
+    on_loss: Callable[[Sequence[object]], None] = lambda origins: None
 
 
 class _State:

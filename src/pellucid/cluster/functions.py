@@ -17,6 +17,7 @@ from typing import Any
 
 from pellucid.box import Shape
 from pellucid.cluster.blocks import DeviceBlock
+from pellucid.cluster.halos import as_triple
 from pellucid.cluster.kernel_source import KernelSource
 from pellucid.cluster.operations import NO_HALO, ComputeBlock, DownloadBlock, KeepBlock
 from pellucid.errors import InvalidInput
@@ -36,7 +37,7 @@ class ExecOptions:
 
 def send_gpu(voxels: Voxels, halo: int | Shape = 0) -> DeviceBlock:
     """A block on the device of this node, of an array of one to three axes. halo: room around it."""
-    return DeviceBlock.of(voxels, _triple(halo))
+    return DeviceBlock.of(voxels, as_triple(halo))
 
 
 def recv_gpu(block: DeviceBlock) -> Voxels:
@@ -106,7 +107,7 @@ def _exec_seq(blocks: Sequence[DeviceBlock], kernel: KernelSource, how: ExecOpti
     if not blocks:
         raise InvalidInput("The sequence of blocks is empty.", remedy="Pass at least one block.")
     others = tuple(str(block.handle) for block in blocks[1:])
-    return blocks[0].then(_compute(kernel, how, others, is_sequence=True))
+    return blocks[0].then(_compute(kernel, how, others, is_sequence=True), blocks[1:])
 
 
 def _compute(kernel: KernelSource, how: ExecOptions, others: tuple[str, ...], *, is_sequence: bool) -> ComputeBlock:
@@ -118,7 +119,3 @@ def _compute(kernel: KernelSource, how: ExecOptions, others: tuple[str, ...], *,
     }
     label = f"the function {kernel.function!r}"
     return ComputeBlock("kernel", json.dumps(arguments), others, how.shape, how.dtype, how.halo, label=label)
-
-
-def _triple(halo: int | Shape) -> Shape:
-    return (halo, halo, halo) if isinstance(halo, int) else halo

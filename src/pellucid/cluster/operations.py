@@ -55,11 +55,13 @@ class ComputeBlock:
 
 @dataclass(frozen=True)
 class BlockPart:
-    """Voxels of a block: a box of its core, and where in another block's core (or in the halo around it) they go."""
+    """Voxels of a block: a box of its core, and where in another block they go: at is counted from the first voxel of
+    its core, or, along axes that are in from_end, from behind the last."""
 
     source: str
     box: Box
     at: Shape
+    from_end: tuple[bool, bool, bool] = (False, False, False)
 
 
 @dataclass(frozen=True)

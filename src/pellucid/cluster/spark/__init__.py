@@ -14,16 +14,21 @@ from pellucid.cluster.functions import (
     send_gpu,
     unpersist_gpu,
 )
+from pellucid.cluster.halos import append_halo, extract_halo
 from pellucid.cluster.spark.application import SparkApplication
 from pellucid.cluster.spark.options import SparkOptions
+from pellucid.cluster.spark.shuffle import ShuffleManager
 
 __all__ = [
     "DeviceBlock",
+    "ShuffleManager",
     "SparkApplication",
     "SparkOptions",
+    "append_halo",
     "cache_gpu",
     "exec_gpu",
     "exec_gpu_seq",
+    "extract_halo",
     "persist_gpu",
     "recv_gpu",
     "send_gpu",

@@ -5,22 +5,27 @@ Not here: a task's part (task), functions for maps (cluster.functions).
 """
 
 import json
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, replace
+from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pellucid.cluster.context import ClusterContext, current_context, use_context
 from pellucid.cluster.credentials import Credentials
 from pellucid.cluster.handles import WorkerId
 from pellucid.cluster.links import WorkerLinks
+from pellucid.cluster.spark.losses import PartitionTable, is_loss, kept_or_computed, with_origins
 from pellucid.cluster.spark.options import OPTIONS_PROPERTY, TOKEN_PROPERTY, SparkOptions
 from pellucid.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from pyspark import SparkContext
+    from pyspark import RDD, SparkContext
 
+LOG = logging.getLogger(__name__)
+Result = TypeVar("Result")
 TURNS = 2
 """Tasks for each core when something is to be done once on every node: no one says which executor takes a task."""
 
@@ -36,7 +41,9 @@ class SparkApplication:
         self.spark = spark
         self.credentials = Credentials.create()
         host = spark.getConf().get("spark.driver.host") or ""
-        self.options = replace(options or SparkOptions(), driver_host=host)
+        self._cached: dict[int, RDD[Any]] = {}
+        self._table = PartitionTable(host, self.credentials.token, self._drop)
+        self.options = replace(options or SparkOptions(), driver_host=host, table=str(self._table.address))
         # The driver holds no lease: Workers are there for executors.
         self.links = WorkerLinks(self.credentials.token, 0, prefers_local=self.options.prefers_local)
         self._opened = ExitStack()
@@ -58,6 +65,7 @@ class SparkApplication:
             self._set(TOKEN_PROPERTY, None)
             self._set(OPTIONS_PROPERTY, None)
             self.links.close()
+            self._table.close()
             self._opened.close()
 
     def workers(self) -> list[WorkerId]:
@@ -65,6 +73,30 @@ class SparkApplication:
         tasks = TURNS * self.spark.defaultParallelism
         found = self.spark.parallelize(range(tasks), tasks).mapPartitions(_local_worker).distinct().collect()
         return sorted(found)
+
+    def cache(self, rdd: "RDD[Any]") -> "RDD[Any]":
+        """Have Spark keep the handles in an RDD. Where their blocks are lost, the partitions that they are in are
+        computed again, and no others: one block in each makes that one block."""
+        number = len(self._cached)
+        cached = rdd.mapPartitionsWithIndex(partial(kept_or_computed, number), preservesPartitioning=True).cache()
+        self._cached[number] = cached
+        return cached.mapPartitionsWithIndex(partial(with_origins, number), preservesPartitioning=True)
+
+    def _drop(self, number: int) -> None:
+        """Have Spark compute the partitions again; those that are still good are in the table."""
+        self._cached[number].unpersist(blocking=True)
+        self._cached[number].cache()
+
+    def retry(self, work: Callable[[], Result], attempts: int = 3) -> Result:
+        """The result of work, which runs actions; where blocks were lost meanwhile, it is done again."""
+        for left in range(attempts - 1, -1, -1):
+            try:
+                return work()
+            except Exception as error:
+                if not left or not is_loss(error):
+                    raise
+                LOG.warning("Blocks were lost. Trying again.")
+        raise InvalidInput("The number of attempts is 0.", remedy="Set attempts to 1 or more.")
 
     def _set(self, name: str, text: str | None) -> None:
         self.spark.setLocalProperty(name, text)

@@ -16,7 +16,7 @@ class SparkOptions:
     """device: of every Worker: "auto" (the GPUs of a node, or else its CPU), "cpu" or "cuda". memory_bytes: for the
     blocks of each; 0: half of what the node of a CPU has available, 0.8 of what a GPU has. host_bytes: for blocks that
     do not fit on a GPU. grace_s: how long a Worker waits for another executor. prefers_local: whether memory is shared
-    with processes of the same machine. driver_host: set by SparkApplication."""
+    with processes of the same machine. driver_host, table: set by SparkApplication."""
 
     device: str = "auto"
     memory_bytes: int = 0
@@ -24,3 +24,4 @@ class SparkOptions:
     grace_s: float = 30.0
     prefers_local: bool = True
     driver_host: str = ""
+    table: str = ""

@@ -16,6 +16,7 @@ from pellucid.cluster.handles import WorkerId, checked_host
 from pellucid.cluster.links import WorkerLinks
 from pellucid.cluster.nodes.folders import WorkerSpec
 from pellucid.cluster.nodes.launch import find_or_start
+from pellucid.cluster.spark.losses import DriverLink
 from pellucid.cluster.spark.options import OPTIONS_PROPERTY, TOKEN_PROPERTY, SparkOptions
 from pellucid.dataclass_json import from_json
 from pellucid.device.hardware import count_gpus
@@ -46,7 +47,24 @@ def _links(token: str, prefers_local: bool) -> WorkerLinks:
 def _context(token: str, options_text: str, partition: int, addresses: tuple[str, ...]) -> ClusterContext:
     credentials, options = _parsed(token, options_text)
     links = _links(credentials.token, options.prefers_local)
-    return ClusterContext(links, partial(_local_worker, credentials, options, partition, addresses))
+    local = partial(_local_worker, credentials, options, partition, addresses)
+    return ClusterContext(links, local, _driver(options.table, credentials.token).report)
+
+
+def driver_link() -> DriverLink:
+    """To the driver of the task that runs in this process."""
+    from pyspark import TaskContext
+
+    task = TaskContext.get()
+    token = "" if task is None else task.getLocalProperty(TOKEN_PROPERTY) or ""
+    text = "{}" if task is None else task.getLocalProperty(OPTIONS_PROPERTY) or "{}"
+    credentials, options = _parsed(token, text)
+    return _driver(options.table, credentials.token)
+
+
+@cache
+def _driver(address: str, token: str) -> DriverLink:
+    return DriverLink(address, token)
 
 
 @cache

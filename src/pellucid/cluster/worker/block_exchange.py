@@ -111,11 +111,10 @@ class BlockExchange:
 
 def _place(part: BlockPart, target: BlockArray) -> Box:
     """Where a part goes, in the array with its halo."""
-    stop = triple(a + n for a, n in zip(part.at, part.box.shape, strict=True))
-    box = Box(part.at, stop).shift(target.halo)
+    start = triple(a + n * is_end for a, n, is_end in zip(part.at, target.shape, part.from_end, strict=True))
+    place = Box(start, triple(a + n for a, n in zip(start, part.box.shape, strict=True)))
+    box = place.shift(target.halo)
     if not Box.whole(target.outer_shape).contains(box):
-        what = (
-            f"The voxels {Box(part.at, stop)} do not fit into a block of {target.shape} with a halo of {target.halo}."
-        )
+        what = f"The voxels {place} do not fit into a block of {target.shape} with a halo of {target.halo}."
         raise InvalidInput(what, remedy="Make room with a larger halo.")
     return box

@@ -1,0 +1,159 @@
+"""What happens in Spark when blocks are lost: their partitions are computed again, by Spark itself.
+
+Here: Origin; with_origins, which marks blocks that come from a cached RDD; kept_or_computed; PartitionTable in the
+driver, DriverLink in tasks; is_loss.
+Not here: noticing a loss (links, worker.block_store).
+
+A task that finds a block lost reports from which partition of which cached RDD it came. The driver forgets that
+partition's handles and has Spark drop the RDD from its cache; the task fails, and Spark tries it again. Partitions that
+are computed then take their handles from the driver's table where these are still good, so that only lost ones are
+computed from their lineage.
+"""
+
+import logging
+import pickle
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pellucid.cluster.blocks import DeviceBlock
+from pellucid.errors import BlockLost, Cancelled, PellucidError, TransferInterrupted
+from pellucid.transport.acceptor import Acceptor
+from pellucid.transport.address import Address
+from pellucid.transport.dialing import dial
+from pellucid.transport.wire.messages import MAX_BODY, Channel, Message, Timeout
+
+LOG = logging.getLogger(__name__)
+FIND, KEEP, LOST, FOUND = "find", "keep", "lost", "found"
+PURPOSE = {"role": "partitions"}
+TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A partition of an RDD that Spark keeps, from which a block came. rdd: its number in the application."""
+
+    rdd: int
+    partition: int
+
+
+def with_origins(rdd: int, partition: int, elements: Iterable[Any]) -> Iterator[Any]:
+    """Blocks in the elements of a cached partition remember where they come from. Elements are blocks, or tuples and
+    lists with blocks in them."""
+    origin = Origin(rdd, partition)
+    for element in elements:
+        _mark(element, origin)
+        yield element
+
+
+def _mark(element: Any, origin: Origin) -> None:
+    if isinstance(element, DeviceBlock):
+        element.origin = origin
+    elif isinstance(element, tuple | list):
+        for one in element:
+            _mark(one, origin)
+
+
+def kept_or_computed(number: int, partition: int, elements: Iterable[Any]) -> Iterator[Any]:
+    """A partition as it was computed before, where its blocks are still there; otherwise computed now, and kept.
+
+    Without looking at the elements nothing is computed: they come from an iterator.
+    """
+    driver = driver_of_task()
+    known = driver.find(Origin(number, partition))
+    if known is not None:
+        yield from pickle.loads(known)
+        return
+    computed = list(elements)
+    driver.keep(Origin(number, partition), pickle.dumps(computed))
+    yield from computed
+
+
+class PartitionTable:
+    """In the driver: the handles of partitions that Spark keeps, as they were computed. on_loss: is given the number of
+    an RDD of which a partition is lost, after that is forgotten; called in threads of the connections."""
+
+    def __init__(self, host: str, token: str, on_loss: Callable[[int], None]) -> None:
+        self._on_loss = on_loss
+        self._kept: dict[Origin, bytes] = {}
+        self._lock = threading.Lock()
+        self._is_closing = threading.Event()
+        self._acceptor = Acceptor(Address(host, 0), lambda: (token,), self._enter, None)
+        self.address = self._acceptor.address
+
+    def close(self) -> None:
+        self._is_closing.set()
+        self._acceptor.close()
+
+    def _enter(self, opening: Message, channel: Channel, _: Callable[[], bool]) -> None:
+        channel.timeout = Timeout(TIMEOUT_S, self._is_closing)
+        try:
+            while True:
+                message = channel.expect(FIND, KEEP, LOST, is_patient=True)
+                origin = Origin(message.number("rdd"), message.number("partition"))
+                channel.write(Message(FOUND, {}, self._answer(message, origin)))
+        except (TransferInterrupted, Cancelled):
+            channel.close()
+
+    def _answer(self, message: Message, origin: Origin) -> bytes:
+        with self._lock:
+            if message.kind == FIND:
+                return self._kept.get(origin, b"")
+            if message.kind == KEEP:
+                self._kept[origin] = message.body
+                return b""
+            is_new = self._kept.pop(origin, None) is not None
+        if is_new:
+            LOG.info("partition %s of RDD %s is computed again", origin.partition, origin.rdd)
+            self._on_loss(origin.rdd)
+        return b""
+
+
+class DriverLink:
+    """In a task: to the table of the driver."""
+
+    def __init__(self, address: str, token: str) -> None:
+        self._address, self._token = address, token
+        self._channel: Channel | None = None
+        self._lock = threading.Lock()
+
+    def find(self, origin: Origin) -> bytes | None:
+        """What was kept."""
+        return self._ask(FIND, origin) or None
+
+    def keep(self, origin: Origin, content: bytes) -> None:
+        """What is too large for a message is not kept."""
+        if len(content) <= MAX_BODY:
+            self._ask(KEEP, origin, content)
+
+    def report(self, origins: Sequence[object]) -> None:
+        """Blocks that came from these partitions are lost."""
+        for origin in origins:
+            if isinstance(origin, Origin):
+                self._ask(LOST, origin)
+
+    def _ask(self, kind: str, origin: Origin, body: bytes = b"") -> bytes:
+        """Without a driver that listens nothing is known, and a task that lost a block simply fails."""
+        fields = {"rdd": str(origin.rdd), "partition": str(origin.partition)}
+        with self._lock:
+            try:
+                if self._channel is None:
+                    self._channel = dial(Address.parse(self._address), self._token, PURPOSE, Timeout(TIMEOUT_S))
+                self._channel.write(Message(kind, fields, body))
+                return self._channel.expect(FOUND).body
+            except PellucidError as error:
+                LOG.warning("The driver does not respond: %s", error)
+                self._channel = None
+                return b""
+
+
+def driver_of_task() -> DriverLink:
+    from pellucid.cluster.spark.task import driver_link
+
+    return driver_link()
+
+
+def is_loss(error: BaseException) -> bool:
+    """Whether an action failed because blocks were lost. Of an error in a task, Spark keeps the text."""
+    return isinstance(error, BlockLost) or f".{BlockLost.__name__}: " in str(error)
