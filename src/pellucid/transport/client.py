@@ -107,12 +107,11 @@ class TransferClient:
 
     def _local(self, control: Channel, welcome: Message) -> tuple[Channel, str]:
         """The same conversation over a local socket, where there is one."""
-        local = local_channel(welcome, self.token, {"role": "control"}, control.timeout)
+        local = local_channel(control, welcome, self.token, {"role": "control"})
         if local is None:
             if self.options.lane == "shm":
                 raise Unreachable(f"the local socket {welcome.get('local')}", "it is not visible from here")
             return control, "tcp"
-        control.close()
         return local, "shm"
 
     def _join(self, transfer: str) -> Channel:

@@ -21,23 +21,24 @@ def dial(
     try:
         welcome = authenticate_client(channel, token, purpose)
         is_same_machine = bool(machine()) and welcome.fields.get("machine") == machine()
-        local = local_channel(welcome, token, purpose, timeout) if prefers_local and is_same_machine else None
+        local = local_channel(channel, welcome, token, purpose) if prefers_local and is_same_machine else None
     except BaseException:
         channel.close()
         raise
-    if local is None:
-        return channel
-    channel.close()
-    return local
+    return local or channel
 
 
-def local_channel(welcome: Message, token: str, purpose: dict[str, str], timeout: Timeout) -> Channel | None:
+def local_channel(remote: Channel, welcome: Message, token: str, purpose: dict[str, str]) -> Channel | None:
     """The same conversation over the listener's local socket, which memory can be handed through; None where this
-    process does not see it: two network namespaces (containers) of one machine do not see each other's sockets."""
+    process does not see it: two network namespaces (containers) of one machine do not see each other's sockets.
+
+    The remote channel ends first: a listener that serves one connection at a time waits for that.
+    """
     try:
-        local = Channel(connect_local(welcome.get("local")), replace(timeout), is_local=True)
+        local = Channel(connect_local(welcome.get("local")), replace(remote.timeout), is_local=True)
     except Unreachable:
         return None
+    remote.close()
     try:
         authenticate_client(local, token, purpose)
     except BaseException:
