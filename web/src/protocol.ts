@@ -261,6 +261,12 @@ export interface Proof {
   readonly type: "proof";
 }
 
+/** The answer to Hello of a page that was opened before a restart: it goes on at this link. */
+export interface Moved {
+  readonly url: string;
+  readonly type: "moved";
+}
+
 /** What there is to choose from. color_maps: colours (red, green, blue, 0 to 1) at equal distances, by name. */
 export interface Choices {
   readonly modes: readonly string[];
@@ -1354,6 +1360,7 @@ export type Incoming =
 
 export type Outgoing =
   | Proof
+  | Moved
   | Welcome
   | SceneState
   | CameraMoved

@@ -160,12 +160,10 @@ class Agent:
                 task.cancel()
 
     async def _opened(self, acceptor: ReverseProxy, port: int) -> str:
-        if self._front is not None:
-            listener = socket.create_server((self._front.hub.host, self._front.hub.port))
-            await acceptor.open([listener], HOST)
-            return f"http://{HOST}:{listener.getsockname()[1]}/"
+        """At a port for this user's programs and, behind a Hub, at a socket for the Hub's proxy."""
+        sockets = [] if self._front is None else [self._front.listen()]
         try:
-            return await acceptor.open(listen_on_loopback(port), new_host_name())
+            return await acceptor.open([*listen_on_loopback(port), *sockets], new_host_name())
         except OSError as error:
             remedy = "Choose another port with --port, or leave it out to use any free port."
             raise InvalidInput(f"Cannot use port {port}: {error.strerror}.", remedy=remedy) from error

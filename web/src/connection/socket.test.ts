@@ -31,6 +31,7 @@ function setUp(status = 0) {
   const timers: { act: () => void; ms: number }[] = [];
   const states: ConnectionState[] = [];
   const addresses: string[] = [];
+  const moves: string[] = [];
   const world: World = {
     connect: (address) => {
       addresses.push(String(address));
@@ -42,6 +43,7 @@ function setUp(status = 0) {
     later: (act, ms) => timers.push({ act, ms }),
     never: () => undefined,
     now: () => 1000,
+    go: (address) => moves.push(address),
     address: ADDRESS,
   };
   const access = new Access({
@@ -57,7 +59,7 @@ function setUp(status = 0) {
   const onOpen = vi.fn();
   const socket = new Socket({ onConnection: (state) => states.push(state), onOpen, onText: (text) => texts.push(text), onBytes: () => undefined }, world, access);
   socket.open();
-  return { socket, sockets, timers, states, addresses, texts, onOpen, access };
+  return { socket, sockets, timers, states, addresses, moves, texts, onOpen, access };
 }
 
 /** The same, with the proof behind it. */
@@ -97,6 +99,18 @@ describe("the connection", () => {
     sockets[0]?.say(JSON.stringify(welcome));
     expect([states, texts]).toEqual([[{ phase: "open" }], [welcome]]);
     await expect(access.ready()).resolves.toBe("second");
+  });
+
+  it("goes on at another address after a restart, and sends nothing from this one", async () => {
+    const { sockets, moves, timers, texts, access } = await proven();
+    sockets[0]?.say('{"type": "moved", "url": "http://new.localhost:8000/hub/#code=fresh"}');
+    sockets[0]?.fail(4005);
+    expect([moves, timers, texts]).toEqual([["http://new.localhost:8000/hub/#code=fresh"], [], []]);
+    vi.useFakeTimers();
+    const ready = access.ready();
+    await vi.runAllTimersAsync();
+    await expect(ready).resolves.toBeNull();
+    vi.useRealTimers();
   });
 
   it.each([

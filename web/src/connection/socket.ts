@@ -20,6 +20,8 @@ export interface World {
   later: (act: () => void, ms: number) => number;
   never: (timer: number) => void;
   now: () => number;
+  /** Show another address in the place of this page. */
+  go: (address: string) => void;
   address: string;
 }
 
@@ -85,6 +87,11 @@ export class Socket {
     if (message instanceof ArrayBuffer) return this.listener.onBytes(message);
     if (typeof message !== "string") return;
     const heard = JSON.parse(message) as Outgoing;
+    if (heard.type === "moved") {
+      // The viewer was restarted. Until then another user may have served something at this page's address, which the browser keeps.
+      this.close();
+      return this.world.go(heard.url);
+    }
     if (heard.type === "welcome") {
       this.access.welcomed(heard.token);
       this.waitMs = FIRST_WAIT_MS;

@@ -58,6 +58,7 @@ export class Session {
         later: (act, ms) => window.setTimeout(act, ms),
         never: (timer) => window.clearTimeout(timer),
         now: () => performance.now(),
+        go: (address) => location.replace(address),
         address: document.baseURI,
       },
       access,

@@ -94,6 +94,7 @@ function heard(state: PageState, message: Outgoing, atMs: number): PageState {
     case "shutting_down":
       return { ...state, connection: { phase: "closed", what: message.what, remedy: message.remedy } };
     case "proof":
+    case "moved":
     case "error":
     case "probe_result":
       return state;

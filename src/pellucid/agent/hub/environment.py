@@ -8,8 +8,10 @@ import json
 import os
 from collections.abc import MutableMapping
 from dataclasses import dataclass, field
-from urllib.parse import unquote, urlsplit
+from pathlib import Path
+from urllib.parse import unquote
 
+from pellucid.agent.hub.sockets import socket_path
 from pellucid.dataclass_json import from_json
 from pellucid.errors import InvalidInput
 
@@ -19,13 +21,12 @@ SECRETS = ("JUPYTERHUB_API_TOKEN", "JPY_API_TOKEN")
 
 @dataclass(frozen=True)
 class HubEnvironment:
-    """host, port: where the Hub expects the agent. prefix: the agent's path, without a stroke at its end, as it is
+    """socket: where the Hub's proxy expects the agent. prefix: the agent's path, without a stroke at its end, as it is
     once decoded. api_url: the Hub's own, from here; hub_url: where a browser finds the Hub. api_token: the agent's word
     to the Hub. access: users with one of these scopes are allowed.
     """
 
-    host: str
-    port: int
+    socket: Path
     prefix: str
     api_url: str
     hub_url: str
@@ -39,11 +40,9 @@ class HubEnvironment:
     def from_variables(cls, environment: MutableMapping[str, str]) -> "HubEnvironment":
         """From the environment, out of which the secrets are taken: nothing that is started from here has them."""
         try:
-            place = urlsplit(environment["JUPYTERHUB_SERVICE_URL"])
             hub = environment.get("JUPYTERHUB_HOST", "") + environment["JUPYTERHUB_BASE_URL"] + "hub"
             found = cls(
-                place.hostname or "127.0.0.1",
-                place.port or 0,
+                socket_path(environment["JUPYTERHUB_SERVICE_URL"]),
                 unquote(environment["JUPYTERHUB_SERVICE_PREFIX"]).rstrip("/"),
                 environment["JUPYTERHUB_API_URL"].rstrip("/"),
                 hub,
@@ -54,7 +53,8 @@ class HubEnvironment:
                 environment["JUPYTERHUB_API_TOKEN"],
             )
         except (KeyError, ValueError) as error:
-            what = f"The agent was not started by JupyterHub: the variable {error} is missing."
+            why = f"the variable {error} is missing" if isinstance(error, KeyError) else str(error)
+            what = f"The agent was not started by JupyterHub: {why}."
             raise InvalidInput(what, remedy="Run pellucid hub and log in there.") from error
         for name in SECRETS:
             environment.pop(name, None)

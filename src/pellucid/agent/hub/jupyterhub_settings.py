@@ -11,6 +11,7 @@ from typing import Any
 
 from pellucid.agent import static_page
 from pellucid.agent.hub.site_config import HubSite
+from pellucid.agent.hub.sockets import OPEN_TO_ALL, HubSockets, socket_url
 from pellucid.jobs.private_files import private_folder, write_private
 from pellucid.python_processes import module_command
 
@@ -27,7 +28,7 @@ def configure(c: Any, site: HubSite, site_file: Path) -> None:
     folder = private_folder(Path(site.folder))
     _configure_hub(c, site, folder)
     _configure_people(c, site)
-    _configure_agents(c, site_file)
+    _configure_agents(c, site, site_file)
     for name, options in site.settings.items():
         for option, value in options.items():
             setattr(c[name], option, value)
@@ -35,8 +36,9 @@ def configure(c: Any, site: HubSite, site_file: Path) -> None:
 
 def _configure_hub(c: Any, site: HubSite, folder: Path) -> None:
     c.JupyterHub.bind_url = site.address
-    c.JupyterHub.hub_ip = "127.0.0.1"
-    c.JupyterHub.hub_port = site.hub_port
+    sockets = HubSockets(Path(site.sockets))
+    c.JupyterHub.hub_bind_url = c.JupyterHub.hub_connect_url = socket_url(sockets.hub)
+    c.JupyterHub.hub_socket_mode = OPEN_TO_ALL  # The agents of all users report to it.
     c.JupyterHub.db_url = f"sqlite:///{folder / 'hub.sqlite'}"
     c.JupyterHub.cookie_secret_file = str(folder / "cookie_secret")
     c.JupyterHub.subdomain_host = site.subdomains
@@ -48,7 +50,7 @@ def _configure_hub(c: Any, site: HubSite, folder: Path) -> None:
     c.JupyterHub.cleanup_servers = False
     c.JupyterHub.cleanup_proxy = False
     c.ConfigurableHTTPProxy.should_start = False
-    c.ConfigurableHTTPProxy.api_url = f"http://127.0.0.1:{site.proxy_port}"
+    c.ConfigurableHTTPProxy.api_url = socket_url(sockets.proxy_api)
     c.ConfigurableHTTPProxy.auth_token = proxy_secret(folder)
 
 
@@ -62,8 +64,9 @@ def _configure_people(c: Any, site: HubSite) -> None:
     c.PAMAuthenticator.open_sessions = False
 
 
-def _configure_agents(c: Any, site_file: Path) -> None:
-    c.JupyterHub.spawner_class = "jupyterhub.spawner.LocalProcessSpawner"
+def _configure_agents(c: Any, site: HubSite, site_file: Path) -> None:
+    c.JupyterHub.spawner_class = "pellucid.agent.hub.agent_spawner.AgentSpawner"
+    c.AgentSpawner.sockets = site.sockets
     c.Spawner.cmd = module_command("pellucid.agent.main", "--hub")
     c.Spawner.args = []
     c.Spawner.default_url = ""

@@ -6,7 +6,6 @@ Not here: the settings of JupyterHub (jupyterhub_settings), the site's settings 
 
 import os
 import pwd
-import socket
 import subprocess
 import time
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from typing import NoReturn
 
 from pellucid.agent.hub.jupyterhub_settings import SECRET_FILE, SETTINGS_FILE, proxy_secret
 from pellucid.agent.hub.site_config import HubSite
+from pellucid.agent.hub.sockets import HubSockets, is_listening, socket_url
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.jobs.private_files import private_folder
 from pellucid.python_processes import module_command
@@ -36,6 +36,7 @@ def run_proxy(site: HubSite) -> NoReturn:
     if (handed / "key").is_file():
         site = replace(site, certificate=str(handed / "certificate"), key=str(handed / "key"))
     command = proxy_command(site)
+    _prepare_proxy(site, os.geteuid())
     given = handed / SECRET_FILE
     secret = given.read_text().strip() if given.is_file() else proxy_secret(private_folder(Path(site.folder)))
     os.execve(command[0], command, {**os.environ, SECRET: secret})
@@ -45,9 +46,10 @@ def run_hub(site: HubSite, site_file: Path, is_alone: bool = False) -> NoReturn:
     """In the place of this process. Without a proxy, one is started that stays; alone, it is waited for."""
     if find_spec("jupyterhub") is None:
         raise InvalidInput("JupyterHub is not installed.", remedy="pip install 'pellucid[hub]'")
+    HubSockets(Path(site.sockets)).prepare()
     if is_alone:
         _wait_for_proxy(site, lambda: False, "Check the service that runs pellucid hub proxy.")
-    elif not is_listening(site.proxy_port):
+    elif not is_listening(HubSockets(Path(site.sockets)).proxy_api):
         start_proxy(site)
     command = module_command("jupyterhub", "--config", str(SETTINGS_FILE))
     os.execve(command[0], command, {**os.environ, "PELLUCID_SITE_FILE": str(site_file)})
@@ -56,6 +58,7 @@ def run_hub(site: HubSite, site_file: Path, is_alone: bool = False) -> NoReturn:
 def start_proxy(site: HubSite) -> None:
     """Until it listens; it outlives this process. Started by root, it is root no more."""
     folder = private_folder(Path(site.folder))
+    _prepare_proxy(site, _proxy_user(site).pw_uid if _drops_root(site) else os.geteuid())
     handed = {name: _in_memory(Path(getattr(site, name))) for name in ("certificate", "key") if getattr(site, name)}
     reply = replace(site, **{name: f"/proc/self/fd/{number}" for name, number in handed.items()})  # type: ignore[arg-type]
     log = os.open(folder / "proxy.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -84,17 +87,18 @@ def _in_memory(path: Path) -> int:
 
 def _wait_for_proxy(site: HubSite, has_failed: Callable[[], bool], remedy: str) -> None:
     deadline = time.monotonic() + START_S
-    while not is_listening(site.proxy_port):
+    while not is_listening(HubSockets(Path(site.sockets)).proxy_api):
         if has_failed() or time.monotonic() > deadline:
             raise PellucidError(f"No proxy is running at {site.address}.", remedy=remedy)
         time.sleep(POLL_S)
 
 
 def proxy_command(site: HubSite) -> list[str]:
-    hub = f"http://127.0.0.1:{site.hub_port}"
+    sockets = HubSockets(Path(site.sockets))
+    hub = socket_url(sockets.hub)
     command = [
-        node(), str(PROXY), "--ip", site.host, "--port", str(site.port), "--api-ip", "127.0.0.1",
-        "--api-port", str(site.proxy_port), "--default-target", hub, "--error-target", f"{hub}/hub/error",
+        node(), str(PROXY), "--ip", site.host, "--port", str(site.port),
+        "--api-socket", str(sockets.proxy_api), "--default-target", hub, "--error-target", f"{hub}/hub/error",
     ]  # fmt: skip
     if site.certificate:
         command += ["--ssl-cert", site.certificate, "--ssl-key", site.key]
@@ -103,24 +107,37 @@ def proxy_command(site: HubSite) -> list[str]:
     return command
 
 
-def is_listening(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+def _prepare_proxy(site: HubSite, user: int) -> None:
+    """The folder of its API's socket, for the user that it will run as. systemd creates the folder itself."""
+    sockets = HubSockets(Path(site.sockets))
+    if os.geteuid() == 0 or not sockets.proxy_api.parent.exists():
+        sockets.prepare()
+        sockets.prepare_proxy(user)
+    if not is_listening(sockets.proxy_api):
+        sockets.proxy_api.unlink(missing_ok=True)
 
 
 def _without_root(site: HubSite) -> list[str]:
     """Ports below 1024 are all that it keeps of root's rights."""
-    if os.geteuid() != 0 or not site.proxy_user:
+    if not _drops_root(site):
         return []
-    try:
-        group = pwd.getpwnam(site.proxy_user).pw_gid
-    except KeyError as error:
-        remedy = "Create the user with useradd --system, or set proxy_user in [hub]."
-        raise InvalidInput(f"The user {site.proxy_user!r} of the proxy does not exist.", remedy=remedy) from error
+    group = _proxy_user(site).pw_gid
     rights = (f"--{kind}=-all,+net_bind_service" for kind in ("inh-caps", "ambient-caps", "bounding-set"))
     return [
         "setpriv", f"--reuid={site.proxy_user}", f"--regid={group}", "--clear-groups", *rights, "--no-new-privs",
     ]  # fmt: skip
+
+
+def _drops_root(site: HubSite) -> bool:
+    return os.geteuid() == 0 and bool(site.proxy_user)
+
+
+def _proxy_user(site: HubSite) -> pwd.struct_passwd:
+    try:
+        return pwd.getpwnam(site.proxy_user)
+    except KeyError as error:
+        remedy = "Create the user with useradd --system, or set proxy_user in [hub]."
+        raise InvalidInput(f"The user {site.proxy_user!r} of the proxy does not exist.", remedy=remedy) from error
 
 
 def node() -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from pellucid.agent.hub.jupyterhub_settings import proxy_secret
 from pellucid.agent.hub.launch import PROXY, node
 from pellucid.agent.hub.site_config import HubSite
+from pellucid.agent.hub.sockets import HubSockets
 from pellucid.errors import InvalidInput
 from pellucid.jobs.private_files import private_folder
 from pellucid.jobs.site import Site
@@ -30,7 +31,13 @@ def prepare(site: HubSite) -> None:
 
 def find_problems(site: HubSite, jobs: Site, site_file: Path) -> list[str]:
     """What stands in the way, and what to do."""
-    return [*_missing(site, jobs), *_closed_to_others(site_file), *_open_to_others(site)]
+    problem = HubSockets(Path(site.sockets)).problem
+    return [
+        *_missing(site, jobs),
+        *_closed_to_others(site_file),
+        *_open_to_others(site),
+        *([problem] if problem else []),
+    ]
 
 
 def _missing(site: HubSite, jobs: Site) -> Iterator[str]:

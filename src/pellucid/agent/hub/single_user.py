@@ -6,6 +6,7 @@ Not here: each of those routes (auth, oauth, users, activity), the agent (agent.
 
 import os
 import signal
+import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,6 +19,7 @@ from pellucid.agent.hub.activity import Activity
 from pellucid.agent.hub.auth import HubAuthMiddleware, ViewerAuth
 from pellucid.agent.hub.environment import HubEnvironment
 from pellucid.agent.hub.site_config import read_hub_site
+from pellucid.agent.hub.sockets import listen_for_all
 from pellucid.agent.hub.users import HubUsers
 from pellucid.agent.lease import FILE, RENEWED_EVERY_S, holder
 from pellucid.agent.proxy.request_head import RequestHead
@@ -42,6 +44,10 @@ class SingleUserServer:
     @classmethod
     def from_environment(cls) -> "SingleUserServer":
         return cls(HubEnvironment.from_environment(), read_hub_site(current().site_file).links)
+
+    def listen(self) -> socket.socket:
+        """Where the Hub's proxy connects to."""
+        return listen_for_all(self.hub.socket)
 
     def with_auth(self, app: ASGIApp, token: str) -> ASGIApp:
         """The agent's own pages, below the Hub's prefix, for users whom the Hub authenticates."""

@@ -13,6 +13,7 @@ Not here: the settings of JupyterHub that follow from them (jupyterhub_settings)
     groups = ["imaging"]                         # of the system
     admins = ["root"]
     folder = "/var/lib/pellucid-hub"             # state of the Hub
+    sockets = "/run/pellucid-hub"                # sockets between the proxy, the Hub and the agents
     links = false                                # a viewer's link opens it without logging in
     subdomains = ""                              # https://view.site.org: one host name per user
     extra_config = "/etc/pellucid/hub_config.py" # a file with further JupyterHub settings, including secrets
@@ -46,8 +47,7 @@ class HubSite:
     links: bool = False
     subdomains: str = ""
     extra_config: str = ""
-    hub_port: int = 8081
-    proxy_port: int = 8001
+    sockets: str = "/run/pellucid-hub"
     proxy_user: str = "nobody"
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)
 

@@ -8,14 +8,17 @@ with it.
 """
 
 import json
+import socket
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError, URLError
-from urllib.request import ProxyHandler, Request, build_opener
+from urllib.parse import urlsplit
 
 from pellucid.agent.hub.environment import HubEnvironment
+from pellucid.agent.hub.sockets import socket_path
 from pellucid.dataclass_json import from_reply
 from pellucid.errors import InvalidInput
 
@@ -25,8 +28,6 @@ FRESH_S = 60.0
 STALE_S = 600.0
 """So long it holds where the Hub does not answer: it may be restarted while users work."""
 MAX_KNOWN = 1000
-# What is on the same machine is not to be looked for behind a proxy of the site's.
-_opener = build_opener(ProxyHandler({}))
 
 
 class HubUnavailable(Exception):
@@ -37,19 +38,40 @@ def ask_hub(url: str, token: str, body: bytes | None = None, content_type: str =
     """The JSON of the Hub's answer; empty where it refuses or says nothing."""
     headers = {"Content-Type": content_type} | ({"Authorization": f"token {token}"} if token else {})
     try:
-        with _opener.open(Request(url, body, headers), timeout=TIMEOUT_S) as answer:
-            content = answer.read()
-    except HTTPError as error:
-        if error.code >= 500:
-            raise HubUnavailable(str(error)) from error
-        return {}
-    except (URLError, OSError) as error:
+        status, content = _request(url, body, headers)
+    except (HTTPException, OSError, ValueError) as error:
         raise HubUnavailable(str(error)) from error
+    if status >= 500:
+        raise HubUnavailable(f"status {status}")
     try:
-        reply = json.loads(content) if content else {}
+        reply = json.loads(content) if content and status < 400 else {}
     except ValueError as error:
         raise HubUnavailable("The reply is not valid JSON.") from error
     return reply if isinstance(reply, dict) else {}
+
+
+class SocketConnection(HTTPConnection):
+    """HTTP to a Unix socket."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__("localhost", timeout=TIMEOUT_S)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(TIMEOUT_S)
+        self.sock.connect(str(self._path))
+
+
+def _request(url: str, body: bytes | None, headers: Mapping[str, str]) -> tuple[int, bytes]:
+    """Status and content of the Hub's reply."""
+    connection = SocketConnection(socket_path(url))
+    try:
+        connection.request("GET" if body is None else "POST", urlsplit(url).path, body, headers)
+        reply = connection.getresponse()
+        return reply.status, reply.read()
+    finally:
+        connection.close()
 
 
 @dataclass(frozen=True)

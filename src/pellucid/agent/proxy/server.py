@@ -181,7 +181,8 @@ class ReverseProxy:
         self._contexts: dict[str, ssl.SSLContext] = {}
 
     async def open(self, listeners: Sequence[socket.socket], name: str) -> str:
-        """Serve what comes to these sockets, which have one port. Gives the address of the page with this host name."""
+        """Serve what comes to these sockets. Gives the address of the page with this host name, at the port of the
+        first."""
         self._listeners += listeners
         for listener in listeners:
             self._acceptor.start(listener)

@@ -87,7 +87,8 @@ class ShareLink:
 @dataclass
 class PageSession:
     """One page. key: for proofs, known to the page and to the viewer, and never sent again. token: shown by its
-    requests. is_lasting: it may be resumed; a page behind an address that is not the viewer's own may not."""
+    requests. is_lasting: it may be resumed; a page behind an address that is not the viewer's own may not.
+    is_earlier: it was opened before the viewer, or its agent, was restarted."""
 
     id: str
     grant: Grant
@@ -95,6 +96,7 @@ class PageSession:
     is_lasting: bool
     key: str = field(repr=False)
     token: str = field(repr=False)
+    is_earlier: bool = False
 
 
 class Access:
@@ -195,21 +197,21 @@ class Access:
     def known(self, id: str, address: str, channel: AccessChannel) -> PageSession | None:
         """The session of a page that connects, at its address.
 
-        After a restart, of the viewer at its port or of the agent, the key of an owner's page still holds, and gets
-        another token; everything else has to be opened again.
+        After a restart, of the viewer at its port or of the agent, the key of an owner's page still holds; everything
+        else has to be opened again.
         """
         session = self._sessions.get(id)
         if session is None:
             if not _is_own(address, channel):
                 return None
-            session = PageSession(id, Grant("own", channel.agent), address, True, self._key(id), make_secret())
+            session = PageSession(id, Grant("own", channel.agent), address, True, self._key(id), make_secret(), True)
         elif not _is_own(session.address, channel):
             return None if session.is_lasting or session.grant.agent != channel.agent else session
         elif session.grant.agent != channel.agent:
             if session.grant.link:
                 return None
             grant = Grant(session.grant.capability, channel.agent)
-            session = PageSession(id, grant, session.address, True, session.key, make_secret())
+            session = PageSession(id, grant, session.address, True, session.key, make_secret(), True)
         return session
 
     def keep(self, session: PageSession) -> bool:
@@ -217,6 +219,17 @@ class Access:
         if self.is_current(session.grant):
             self._sessions[session.id] = session
         return self.is_current(session.grant)
+
+    def new_link(self, session: PageSession, channel: AccessChannel) -> str:
+        """Where a page goes on that was opened before a restart, at a port of this machine; "" where it may stay.
+
+        Another user may have listened at the port meanwhile. What the browser keeps of that for the page's address, a
+        service worker or scripts, would read the token of the page's requests. So it goes on at the new host name,
+        which no one knew until now.
+        """
+        if not session.is_earlier or not _is_here(urlsplit(session.address).hostname):
+            return ""
+        return f"{channel.address}#code={self.make_code(channel.agent)}"
 
     def leave(self, session: PageSession) -> None:
         """Its connection has ended. Behind an address that is not the viewer's own, so has the session: nothing there

@@ -45,6 +45,14 @@ class Proof:
 
 
 @dataclass(frozen=True)
+class Moved:
+    """The answer to Hello of a page that was opened before a restart: it goes on at this link."""
+
+    url: str
+    type: Literal["moved"] = "moved"
+
+
+@dataclass(frozen=True)
 class Welcome:
     """The answer to Hello: everything there is to know; State, Layers, Shadings, Controls and Idle follow with more.
 
@@ -264,6 +272,7 @@ class SliceHeader:
 
 Outgoing = (
     Proof
+    | Moved
     | Welcome
     | SceneState
     | CameraMoved

@@ -21,7 +21,7 @@ from pellucid.instance.access.redaction import refuse
 from pellucid.instance.access.sessions import Access, AccessChannel, PageSession
 from pellucid.instance.protocol.client_messages import Hello, Incoming, Prove
 from pellucid.instance.protocol.codec import read, to_text
-from pellucid.instance.protocol.server_messages import ErrorMessage, Proof
+from pellucid.instance.protocol.server_messages import ErrorMessage, Moved, Proof
 from pellucid.instance.protocol.shared_types import MAX_CLIENTS, RESERVED_FOR_OWNER, VERSION, Client
 from pellucid.instance.session import Session
 from pellucid.instance.websocket.client import ConnectedClient, ConnectionEnded
@@ -29,6 +29,8 @@ from pellucid.instance.websocket.handlers import handle_message
 from pellucid.instance.websocket.message_rates import MessageLimiter
 
 WRONG_GREETING = 4000
+MOVED = 4005
+"""The page goes on at another address."""
 UNKNOWN = 4004
 """The page is not one of this viewer, or could not prove it."""
 BUSY = 1013
@@ -92,9 +94,14 @@ async def _handshake(
     except TimeoutError:
         await websocket.close(WRONG_GREETING, "The page sent no hello.")
         return None, None
-    if page is None or not access.keep(page):
+    if page is None or not access.is_current(page.grant):
         await websocket.close(UNKNOWN, "The session of this page is unknown.")
         return None, None
+    if link := access.new_link(page, channel):
+        await websocket.send_text(to_text(Moved(link)))
+        await websocket.close(MOVED, "The viewer has a new address.")
+        return None, None
+    access.keep(page)
     client = Client(uuid4().hex[:8], hello.name, page.grant.capability)
     size = limited_size((hello.width, hello.height), page.grant.capability)
     return page, ConnectedClient(client, size, hello.encodings, link=page.grant.link, token=page.token)
