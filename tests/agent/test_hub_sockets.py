@@ -82,6 +82,7 @@ def test_when_an_agent_was_killed_no_one_gets_its_requests(hub: RunningHub, ada:
     assert seized(bob, path) == ""
     answer = client.get(f"{ada.prefix}/api/jobs")
     assert answer.status_code != 200  # 503, or the Hub has noticed and asks for a new agent.
+    client.delete(f"/hub/api/users/{ada.name}/server")  # The Hub looks only now and then.
     assert ada.program().get(f"{ada.prefix}/api/jobs").status_code == 200
 
 

@@ -173,14 +173,14 @@ def without_descriptors(text: str) -> str:
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[BinaryIO]:
-    """A file to write to, which gets its name when all went well, and disappears when not.
+def written_whole(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
+    """A file to write to, which gets its name when all went well, and disappears when not. mode: before the umask.
 
     It is created, never found: in a folder where others may write, a name that can be guessed may be a link to any
     file.
     """
     part = path.with_name(f".{path.name[:MAX_NAME]}.{secrets.token_hex(8)}.partial")
-    descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         with os.fdopen(descriptor, "w+b") as file:
             yield file
@@ -189,3 +189,9 @@ def written_whole(path: Path) -> Iterator[BinaryIO]:
         with suppress(OSError):
             part.unlink(missing_ok=True)
         raise
+
+
+def write_whole(path: Path, text: str, mode: int = 0o666) -> None:
+    """A text file, by written_whole."""
+    with written_whole(path, mode) as file:
+        file.write(text.encode())

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pellucid.box import Shape
+from pellucid.formats.local_files import write_whole
 from pellucid.infer.deviation import Deviation
 
 
@@ -58,4 +59,4 @@ class InferenceReport:
         return [sentence for network in self.networks for sentence in network.sentences()]
 
     def write(self, path: Path) -> None:
-        path.write_text(json.dumps(asdict(self), indent=2, default=str) + "\n")
+        write_whole(path, json.dumps(asdict(self), indent=2, default=str) + "\n")

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from pellucid.dataclass_json import from_json
 from pellucid.errors import InvalidInput
+from pellucid.formats.local_files import write_whole
 from pellucid.settings import make_private_folder
 
 MAX_JSON_BYTES = 16 * 2**20
@@ -23,14 +24,7 @@ Kind = TypeVar("Kind")
 
 def write_private(path: Path, text: str) -> None:
     """Write a file in one step; only its owner can read it."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:  # noqa: PTH123
-            file.write(text)
-        partial.replace(path)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+    write_whole(path, text, 0o600)
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -1,6 +1,6 @@
 """Frame: an image of a Scene, with its statistics.
 
-Here: Frame and saving it.
+Here: Frame; save_image, for it and for other images.
 Not here: making it (renderer).
 """
 
@@ -11,7 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from pellucid.engines.output_check import check_output
+from pellucid.errors import InvalidInput
 from pellucid.fields.bricks.visibility import VisibleBricks
+from pellucid.formats.local_files import written_whole
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
 
@@ -53,10 +55,19 @@ class Frame:
 
     def save(self, path: str | Path) -> None:
         """Write a PNG, or any other format that the name asks for."""
-        from PIL import Image
-
         check_output(Location(str(path)), self.sources, may_join_slices=True)
-        Image.fromarray(self.rgba).save(path)
+        save_image(self.rgba, Path(path))
+
+
+def save_image(pixels: Voxels, path: Path) -> None:
+    """Write (height, width[, 3 or 4]) uint8 in the format that the name asks for, in one step."""
+    from PIL import Image
+
+    kind = Image.registered_extensions().get(path.suffix.lower())
+    if kind not in Image.SAVE:
+        raise InvalidInput(f"{path} is not a valid image name.", remedy="Use a name that ends in .png or .jpg.")
+    with written_whole(path) as file:
+        Image.fromarray(pixels).save(file, kind)
 
 
 def full_resolution(seen: Sequence[VisibleBricks]) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 
 from pellucid import progress
 from pellucid.errors import InvalidInput, OutputExists
-from pellucid.formats.local_files import written_whole
+from pellucid.formats.local_files import write_whole, written_whole
 from pellucid.formats.protocol import Voxels
 
 Draw = Callable[[int], Voxels]
@@ -162,7 +162,7 @@ def _save_folder(folder: Path, draw: Draw, count: int, describe: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     stamp = hashlib.sha256(describe.encode()).hexdigest()
     _check_same(folder, stamp)
-    (folder / STAMP).write_text(f"{stamp}\n")
+    write_whole(folder / STAMP, f"{stamp}\n")
     missing = [number for number in range(count) if not _numbered(folder, number, count).exists()]
     for number, rgba in zip(missing, _counted(draw, missing), strict=True):
         with written_whole(_numbered(folder, number, count)) as file:

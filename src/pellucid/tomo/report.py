@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.formats.local_files import write_whole
 from pellucid.formats.location import Location
 from pellucid.tomo.geometry.tilt import Tilt
 from pellucid.tomo.methods.direct import ParallelGeometry
@@ -101,7 +102,7 @@ class ReconstructionReport:
     format: int = FORMAT
 
     def write(self, path: Path) -> None:
-        path.write_text(json.dumps(asdict(self), indent=2, default=str) + "\n")
+        write_whole(path, json.dumps(asdict(self), indent=2, default=str) + "\n")
 
 
 def report_path(target: Location) -> Path | None:

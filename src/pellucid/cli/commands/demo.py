@@ -17,6 +17,7 @@ from pellucid.cli.commands.info import report
 from pellucid.cli.commands.slices import save
 from pellucid.cli.commands.view import add_viewer, serve
 from pellucid.errors import InvalidInput
+from pellucid.formats.local_files import write_whole
 from pellucid.volume.volume import Volume
 
 PIXEL_UM = 0.65
@@ -44,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     with _reconstructed(scan, levels, options.device) as volume:
         report(volume.location, with_statistics=True)
         save(volume, slices)
-        view.write_text(_look(volume))
+        write_whole(view, _look(volume))
     print(f"\n{scan}: the simulated scan\n{levels}: the reconstructed volume\n{slices}: its three middle slices")
     options.state = options.state or str(view)
     if options.headless:
@@ -65,7 +66,8 @@ def _check_folder(folder: Path) -> None:
                     remedy="Choose another folder with --output.",
                 )
     folder.mkdir(parents=True, exist_ok=True)
-    marker.write_text("This folder was made by pellucid demo, which replaces its results here when it runs again.\n")
+    text = "This folder was made by pellucid demo, which replaces its results here when it runs again.\n"
+    write_whole(marker, text)
 
 
 def _simulate(path: Path, edge: int) -> None:
@@ -117,16 +119,15 @@ def _look(volume: Volume) -> str:
 
 def _photograph(source: Path, view: Path, image: Path, device: str | None) -> None:
     """What the viewer shows of it, without any browser."""
-    from PIL import Image
-
     from pellucid.client.launch import start
+    from pellucid.rendering.frame import save_image
     from pellucid.rendering.scene import Scene
 
     viewer = start(device=device, roots=[source.parent])
     try:
         viewer.load(source.absolute())
         viewer.scene = Scene.from_json(json.dumps(json.loads(view.read_text())["scene"]))
-        Image.fromarray(viewer.screenshot(*SIZE)).save(image)
+        save_image(viewer.screenshot(*SIZE), image)
     finally:
         viewer.shutdown()
     print(f"{image}: a screenshot of the viewer")

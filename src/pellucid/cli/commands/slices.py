@@ -7,6 +7,8 @@ Not here: cutting and laying out (volume.slice_sheet).
 import argparse
 from pathlib import Path
 
+import numpy as np
+
 from pellucid.cli.arguments import add_source, count_argument, source_location
 from pellucid.cli.replaced_files import check_replacement, is_image
 from pellucid.engines.output_check import check_output
@@ -44,10 +46,12 @@ def run(options: argparse.Namespace) -> int:
 def save(volume: Volume, path: Path, height: int = 480) -> None:
     from PIL import Image, ImageDraw, ImageFont
 
+    from pellucid.rendering.frame import save_image
+
     pixels, panels = middle_slices(volume, height)
     image = Image.fromarray(pixels)
     draw = ImageDraw.Draw(image)
     font = ImageFont.load_default(size=max(12, height // 34))
     for panel in panels:
         draw.text((panel.left + 6, 4), panel.caption, fill=255, font=font, stroke_width=2, stroke_fill=0)
-    image.save(path)
+    save_image(np.asarray(image), path)

@@ -28,10 +28,12 @@ from pellucid.cli.render.scene import described_scene, scene_beside, shaded_by
 from pellucid.cli.replaced_files import check_replacement, is_image, is_movie_file, is_scene
 from pellucid.engines.output_check import check_output
 from pellucid.errors import InvalidInput
+from pellucid.formats.local_files import write_whole
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.automatic.orientation import SIDES, VIEWS
 from pellucid.rendering.camera_path import CameraPath, turntable
+from pellucid.rendering.frame import save_image
 from pellucid.rendering.movie import clear_movie_folder, is_movie, save_movie
 from pellucid.rendering.presets.builtin import PRESETS
 from pellucid.rendering.renderer import Renderer, renderer_for
@@ -182,7 +184,7 @@ def run(options: argparse.Namespace) -> int:
         shading = renderer.add_shading(options.shading_file.read_text())
         scenes = [shaded_by(scene, shading, options.parameter) for scene in scenes]
     if options.save_scene:
-        options.save_scene.write_text(scenes[0].to_json())
+        write_whole(options.save_scene, scenes[0].to_json())
     captions = [Path(str(name).partition(":")[0]).name for name in (options.source, options.compare)]
 
     def one(scene: Scene, width: int, height: int) -> Voxels:
@@ -199,9 +201,9 @@ def run(options: argparse.Namespace) -> int:
         count = _save_movie(options, scenes[0], draw)
         print(f"wrote {options.output} ({count} frames, {renderer.device.name})")
     else:
-        image = Image.fromarray(draw(scenes[0]))
+        pixels = draw(scenes[0])
         has_opacity = options.output.suffix.lower() not in WITHOUT_OPACITY
-        (image if has_opacity else image.convert("RGB")).save(options.output)
+        save_image(pixels if has_opacity else pixels[..., :3], options.output)
         print(f"wrote {options.output} ({renderer.device.name})")
     return 0
 

@@ -13,6 +13,7 @@ from xml.sax.saxutils import escape
 from pellucid.engines.parsl.site import WorkerKind
 from pellucid.engines.parsl.usage import Sample, Usage, WorkerName, joined
 from pellucid.errors import InvalidInput
+from pellucid.formats.local_files import write_whole
 
 MAX_ROWS = 32
 LABEL, WIDTH, HEIGHT, GAP, TOP = 170, 250, 44, 24, 56
@@ -51,9 +52,9 @@ class UsageReport:
         """.svg: the plot; .json: every sample."""
         if path.suffix == ".json":
             facts = {"requested": [asdict(kind) for kind in self.kinds], "used": [asdict(one) for one in self.usage]}
-            path.write_text(json.dumps(facts, default=str) + "\n")
+            write_whole(path, json.dumps(facts, default=str) + "\n")
         else:
-            path.write_text(self.plot())
+            write_whole(path, self.plot())
 
     def plot(self) -> str:
         """An SVG picture: a row for each worker, time to the right, what was requested as a red line."""

@@ -13,7 +13,7 @@ axes are left-handed. Triangles are counter-clockwise seen from the low values.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryFile
 
 import numpy as np
 
@@ -56,29 +56,26 @@ def extract_isosurface(volume: Volume, value: float, box: Box | None = None) -> 
 def save_isosurface(volume: Volume, value: float, path: str | Path, box: Box | None = None) -> tuple[int, int]:
     """Write the surface to a mesh file, however large it is; returns the numbers of vertices and triangles.
 
-    Slabs are first written to two files next to it, because mesh formats start with these numbers.
+    Slabs are first written to two files without names next to it, because mesh formats start with these numbers.
     """
     path = Path(path)
     format_of(path)
     check_output(Location(str(path)), [volume.location], may_join_slices=True)
-    with TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder:
-        counts, names = [0, 0], (Path(folder) / "vertices", Path(folder) / "triangles")
-        with names[0].open("wb") as vertex_file, names[1].open("wb") as triangle_file:
-            for slab in isosurface_slabs(volume, value, box):
-                vertex_file.write(slab.vertices.tobytes())
-                triangle_file.write(slab.triangles.tobytes())
-                counts = [counts[0] + len(slab.vertices), counts[1] + len(slab.triangles)]
+    counts = [0, 0]
+    with TemporaryFile(dir=path.parent) as vertex_file, TemporaryFile(dir=path.parent) as triangle_file:
+        for slab in isosurface_slabs(volume, value, box):
+            vertex_file.write(slab.vertices.tobytes())
+            triangle_file.write(slab.triangles.tobytes())
+            counts = [counts[0] + len(slab.vertices), counts[1] + len(slab.triangles)]
         if not counts[1]:
             check_isovalue(value, volume.value_range)
             raise InvalidInput(
                 f"The isovalue {value:g} has no surface in {box or volume.box}.",
                 remedy="Choose another value or a larger box.",
             )
-        vertices = np.memmap(names[0], np.float32, "r", shape=(counts[0], 3))
-        triangles = np.memmap(names[1], np.int64, "r", shape=(counts[1], 3))
-        whole = Path(folder) / f"mesh{path.suffix}"
-        write_arrays(whole, vertices, triangles)
-        whole.replace(path)
+        vertices = np.memmap(vertex_file, np.float32, "r", shape=(counts[0], 3))
+        triangles = np.memmap(triangle_file, np.int64, "r", shape=(counts[1], 3))
+        write_arrays(path, vertices, triangles)
     return counts[0], counts[1]
 
 

@@ -3,7 +3,7 @@
 Here: load_mesh, save_mesh, and the table of formats.
 Not here: the formats themselves (ply, obj, stl, vtp), meshes in memory (geometry).
 
-Every format is a module with read(path) and write(path, vertices, triangles). Arrays may be mapped from a disk: they
+Every format is a module with read(path) and write(file, vertices, triangles). Arrays may be mapped from a disk: they
 are gone through in pieces, and nothing counts indices in 32 bits.
 """
 
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import cast
 
 from pellucid.errors import InvalidInput, PellucidError
+from pellucid.formats.local_files import written_whole
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.geometry.point_files import checked_file
 from pellucid.rendering.geometry.shapes import MEMORY, Mesh, in_memory
@@ -53,8 +54,10 @@ def save_mesh(mesh: Mesh, path: str | Path) -> None:
 
 
 def write_arrays(path: Path, vertices: Voxels, triangles: Voxels) -> None:
-    """Write vertices (n, 3) and triangles (m, 3), also such as lie in a file."""
-    import_module(format_of(path)).write(path, vertices, triangles)
+    """Write vertices (n, 3) and triangles (m, 3), also such as lie in a file, in one step."""
+    module = import_module(format_of(path))
+    with written_whole(path) as file:
+        module.write(file, vertices, triangles)
 
 
 def format_of(path: Path) -> str:

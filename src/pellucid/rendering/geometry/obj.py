@@ -6,6 +6,7 @@ Not here: other formats, what is done with the mesh.
 
 from io import TextIOWrapper
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -37,12 +38,11 @@ def read(path: Path) -> Mesh:
     return Mesh(np.array(vertices, np.float32), fans(np.array(corners, np.int64), np.array(counts, np.int64)))
 
 
-def write(path: Path, vertices: Voxels, triangles: Voxels) -> None:
-    with path.open("w", encoding="ascii") as file:
-        for piece in pieces(vertices):
-            np.savetxt(file, piece, "v %.9g %.9g %.9g")
-        for piece in pieces(triangles):
-            np.savetxt(file, piece.astype(np.int64) + 1, "f %d %d %d")
+def write(file: BinaryIO, vertices: Voxels, triangles: Voxels) -> None:
+    for piece in pieces(vertices):
+        np.savetxt(file, piece, "v %.9g %.9g %.9g")
+    for piece in pieces(triangles):
+        np.savetxt(file, piece.astype(np.int64) + 1, "f %d %d %d")
 
 
 def _index(word: str, known: int, line: int) -> int:

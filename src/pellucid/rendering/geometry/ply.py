@@ -7,7 +7,7 @@ Not here: other formats, what is done with the mesh.
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 
@@ -56,7 +56,7 @@ def read(path: Path) -> Mesh:
     return Mesh(vertices, fans(corners.astype(np.int64), counts))
 
 
-def write(path: Path, vertices: Voxels, triangles: Voxels) -> None:
+def write(file: BinaryIO, vertices: Voxels, triangles: Voxels) -> None:
     """Binary, little-endian; indices are unsigned 32-bit where they need to be."""
     if len(vertices) > MAX_VERTICES:
         raise InvalidInput(f"PLY does not support {len(vertices):,} vertices.", remedy="Use a name that ends in .vtp.")
@@ -66,14 +66,13 @@ def write(path: Path, vertices: Voxels, triangles: Voxels) -> None:
         f"element vertex {len(vertices)}\nproperty float x\nproperty float y\nproperty float z\n"
         f"element face {len(triangles)}\nproperty list uchar {name} vertex_indices\nend_header\n"
     )
-    with path.open("wb") as file:
-        file.write(header.encode())
-        for piece in pieces(vertices):
-            file.write(np.ascontiguousarray(piece, "<f4").tobytes())
-        for piece in pieces(triangles):
-            rows = np.empty(len(piece), np.dtype([("count", "u1"), ("corners", index, 3)]))
-            rows["count"], rows["corners"] = 3, piece
-            file.write(rows.tobytes())
+    file.write(header.encode())
+    for piece in pieces(vertices):
+        file.write(np.ascontiguousarray(piece, "<f4").tobytes())
+    for piece in pieces(triangles):
+        rows = np.empty(len(piece), np.dtype([("count", "u1"), ("corners", index, 3)]))
+        rows["count"], rows["corners"] = 3, piece
+        file.write(rows.tobytes())
 
 
 def _header(path: Path, file: IO[bytes]) -> tuple[str, list[Element]]:

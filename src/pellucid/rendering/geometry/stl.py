@@ -5,6 +5,7 @@ Not here: other formats, what is done with the mesh.
 """
 
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -31,20 +32,19 @@ def read(path: Path) -> Mesh:
     return Mesh(*weld(facets["corners"].reshape(-1, 3)))
 
 
-def write(path: Path, vertices: Voxels, triangles: Voxels) -> None:
+def write(file: BinaryIO, vertices: Voxels, triangles: Voxels) -> None:
     if len(triangles) > MAX_TRIANGLES:
         raise InvalidInput(
             f"STL does not support {len(triangles):,} triangles.", remedy="Use a name that ends in .vtp."
         )
-    with path.open("wb") as file:
-        file.write(b"binary STL".ljust(80) + len(triangles).to_bytes(4, "little"))
-        for piece in pieces(triangles):
-            facets = np.zeros(len(piece), FACET)
-            facets["corners"] = vertices[piece]
-            a, b, c = (facets["corners"][:, corner].astype(np.float64) for corner in range(3))
-            normals = np.cross(b - a, c - a)
-            facets["normal"] = normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-30)
-            file.write(facets.tobytes())
+    file.write(b"binary STL".ljust(80) + len(triangles).to_bytes(4, "little"))
+    for piece in pieces(triangles):
+        facets = np.zeros(len(piece), FACET)
+        facets["corners"] = vertices[piece]
+        a, b, c = (facets["corners"][:, corner].astype(np.float64) for corner in range(3))
+        normals = np.cross(b - a, c - a)
+        facets["normal"] = normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-30)
+        file.write(facets.tobytes())
 
 
 def _promised(content: bytes) -> int:

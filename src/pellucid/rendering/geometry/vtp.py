@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 from xml.etree import ElementTree
 
 import numpy as np
@@ -154,21 +155,20 @@ def _open(path: Path) -> _File:
         raise Corrupted(str(path), f"its XML is invalid ({error})") from error
 
 
-def write(path: Path, vertices: Voxels, triangles: Voxels) -> None:
+def write(file: BinaryIO, vertices: Voxels, triangles: Voxels) -> None:
     """Appended raw arrays behind a short XML: points, corners and ends of the triangles."""
     sizes = (len(vertices) * 12, len(triangles) * 24, len(triangles) * 8)
     starts = (0, 8 + sizes[0], 16 + sizes[0] + sizes[1])
-    with path.open("wb") as file:
-        file.write(_xml(len(vertices), len(triangles), starts).encode())
-        for size, array, dtype in ((sizes[0], vertices, "<f4"), (sizes[1], triangles, "<i8")):
-            file.write(size.to_bytes(8, "little"))
-            for piece in pieces(array):
-                file.write(np.ascontiguousarray(piece, dtype).tobytes())
-        file.write(sizes[2].to_bytes(8, "little"))
-        for start in range(0, len(triangles), OFFSETS_AT_ONCE):
-            stop = min(start + OFFSETS_AT_ONCE, len(triangles))
-            file.write((3 * np.arange(start + 1, stop + 1, dtype="<i8")).tobytes())
-        file.write(b"\n</AppendedData>\n</VTKFile>\n")
+    file.write(_xml(len(vertices), len(triangles), starts).encode())
+    for size, array, dtype in ((sizes[0], vertices, "<f4"), (sizes[1], triangles, "<i8")):
+        file.write(size.to_bytes(8, "little"))
+        for piece in pieces(array):
+            file.write(np.ascontiguousarray(piece, dtype).tobytes())
+    file.write(sizes[2].to_bytes(8, "little"))
+    for start in range(0, len(triangles), OFFSETS_AT_ONCE):
+        stop = min(start + OFFSETS_AT_ONCE, len(triangles))
+        file.write((3 * np.arange(start + 1, stop + 1, dtype="<i8")).tobytes())
+    file.write(b"\n</AppendedData>\n</VTKFile>\n")
 
 
 def _xml(vertices: int, triangles: int, starts: tuple[int, int, int]) -> str:
