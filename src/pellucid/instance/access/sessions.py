@@ -99,6 +99,32 @@ class PageSession:
     is_earlier: bool = False
 
 
+class _Tickets:
+    """Addresses for one download each."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._issued: dict[str, tuple[str, Grant, float]] = {}
+
+    def issue(self, target: str, grant: Grant) -> str:
+        """For one GET of a path and query, soon."""
+        now = self._clock()
+        self._issued = {key: one for key, one in self._issued.items() if one[2] > now}
+        _make_room(self._issued, lambda one: one[1].link, grant.link)
+        ticket = make_secret()
+        self._issued[ticket] = (target, grant, now + TICKET_S)
+        return ticket
+
+    def grant_of(self, ticket: str, target: str, channel: AccessChannel) -> Grant | None:
+        wanted, grant, until = self._issued.get(ticket, ("", None, 0.0))
+        if grant is None or wanted != target or until < self._clock() or grant.agent != channel.agent:
+            return None
+        return grant
+
+    def revoke(self, links: set[str]) -> None:
+        self._issued = {key: one for key, one in self._issued.items() if one[1].link not in links}
+
+
 class Access:
     """The secrets of one process.
 
@@ -112,7 +138,7 @@ class Access:
         self._used_codes: dict[str, float] = {}
         self._shares: dict[str, ShareLink] = {}
         self._sessions: dict[str, PageSession] = {}
-        self._tickets: dict[str, tuple[str, Grant, float]] = {}
+        self._tickets = _Tickets(clock)
 
     # Channels
 
@@ -273,7 +299,7 @@ class Access:
         gone = {id, *(one.id for one in self.shares_made_with(id))}
         self._shares = {key: one for key, one in self._shares.items() if key not in gone}
         self._sessions = {key: one for key, one in self._sessions.items() if one.grant.link not in gone}
-        self._tickets = {key: one for key, one in self._tickets.items() if one[1].link not in gone}
+        self._tickets.revoke(gone)
         return gone
 
     # Arrays
@@ -292,19 +318,10 @@ class Access:
     # Downloads
 
     def ticket(self, target: str, grant: Grant) -> str:
-        """For one GET of a path and query, soon."""
-        now = self._clock()
-        self._tickets = {key: one for key, one in self._tickets.items() if one[2] > now}
-        _make_room(self._tickets, lambda one: one[1].link, grant.link)
-        ticket = make_secret()
-        self._tickets[ticket] = (target, grant, now + TICKET_S)
-        return ticket
+        return self._tickets.issue(target, grant)
 
     def grant_of_ticket(self, ticket: str, target: str, channel: AccessChannel) -> Grant | None:
-        wanted, grant, until = self._tickets.get(ticket, ("", None, 0.0))
-        if grant is None or wanted != target or until < self._clock() or grant.agent != channel.agent:
-            return None
-        return grant
+        return self._tickets.grant_of(ticket, target, channel)
 
 
 def _is_own(address: str, channel: AccessChannel) -> bool:

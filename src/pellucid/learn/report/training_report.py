@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from pellucid.formats.local_files import write_whole
 from pellucid.learn.report.figure import Figure, Line
 from pellucid.learn.training.curve import LearningCurve
 
@@ -19,7 +20,7 @@ REPORT, IMAGE = "report.json", "report.png"
 
 def write_training_report(curve: LearningCurve, previews: Path, folder: Path, facts: dict[str, Any]) -> None:
     """previews: the folder with ``preview-NAME.png``. folder: that of the network."""
-    (folder / REPORT).write_text(json.dumps({**facts, "curve": vars(curve)}, indent=1, default=str) + "\n")
+    write_whole(folder / REPORT, json.dumps({**facts, "curve": vars(curve)}, indent=1, default=str) + "\n")
     images = []
     for path in sorted(previews.glob("preview-*.png"), reverse=True):
         with Image.open(path) as image:
