@@ -15,7 +15,7 @@ from traitlets import Unicode
 from pellucid.agent.hub.sockets import HubSockets, socket_url
 
 
-class AgentSpawner(LocalProcessSpawner):
+class AgentSpawner(LocalProcessSpawner):  # type: ignore[misc]  # JupyterHub is not typed.
     """sockets: the folder of the Hub's sockets."""
 
     sockets = Unicode(config=True)
