@@ -6,14 +6,16 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pellucid import settings
 from pellucid.cluster.credentials import Credentials
+from pellucid.cluster.handles import WorkerId
 from pellucid.cluster.links import WorkerLink
-from pellucid.cluster.nodes.folders import WorkerFolder, WorkerSpec
+from pellucid.cluster.nodes.folders import WorkerFolder, WorkerRecord, WorkerSpec
 from pellucid.cluster.nodes.launch import find_or_start
 from pellucid.errors import InvalidInput, JobEnded
 from pellucid.jobs.process_identity import ProcessId
@@ -70,6 +72,23 @@ def test_a_killed_worker_is_replaced_by_another_incarnation(holder: "subprocess.
     wait_until(lambda: not killed.is_alive)
     second = find_or_start(credentials, SPEC, holder.pid)
     assert second.incarnation != first.incarnation
+
+
+def test_a_killed_worker_that_still_holds_its_lock_is_replaced(holder: "subprocess.Popen[bytes]") -> None:
+    credentials = Credentials.create()
+    folder = WorkerFolder.of(credentials, SPEC)
+    with folder.starting():
+        pass
+    gone = WorkerRecord(WorkerId("127.0.0.1", 5100, 0, 7), str(replace(ProcessId.of(holder.pid), birth=1)))
+    folder.write(gone)
+    held = folder.hold()
+    assert held is not None
+    assert folder.read() is None
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(find_or_start, credentials, SPEC, holder.pid)
+        wait_until(lambda: folder.log.exists() and not found.done())
+        os.close(held)
+        assert found.result() != gone.worker
 
 
 def test_a_second_holder_prolongs_the_lease(holder: "subprocess.Popen[bytes]") -> None:

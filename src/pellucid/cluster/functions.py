@@ -1,7 +1,7 @@
 """What map functions call: operations on blocks of a device, which run when their result is needed.
 
 Here: send_gpu, recv_gpu, exec_gpu, exec_gpu_seq, cache_gpu, persist_gpu, unpersist_gpu.
-Not here: OpenGL (gl_functions), halos (halos), what a block is (blocks).
+Not here: halos (halos), what a block is (blocks).
 
 "gpu" in a name is the device of the Worker, which may be a CPU. Without a block, exec_gpu and exec_gpu_seq return a
 function of one block, to be passed to map():

@@ -1,7 +1,7 @@
 """The Device Workers of a program, without a scheduler.
 
 Here: WorkerGroup: Workers on this machine, and blocks sent to them.
-Not here: Workers that Spark's tasks start (spark), those on other nodes (nodes.srun), one connection (links).
+Not here: Workers that Spark's tasks start (spark), those on other nodes, one connection (links).
 """
 
 import itertools

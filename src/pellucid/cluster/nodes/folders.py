@@ -7,6 +7,7 @@ Not here: starting it (launch), what is in memory (worker).
 import fcntl
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -15,7 +16,10 @@ from pathlib import Path
 from pellucid.cluster.credentials import Credentials
 from pellucid.cluster.handles import WorkerId
 from pellucid.jobs.private_files import private_folder, read_dataclass, write_json, write_private
+from pellucid.jobs.process_identity import ProcessId
 from pellucid.settings import current
+
+POLL_S = 0.01
 
 
 @dataclass(frozen=True)
@@ -81,12 +85,16 @@ class WorkerFolder:
         write_json(self.path / "worker.json", asdict(record))
 
     def read(self) -> WorkerRecord | None:
-        """The Worker that listens; None where none does, or where it has ended."""
+        """The Worker that listens; None where none does, or where it has ended.
+
+        A process that was killed may hold its lock a little longer, until the last of its threads has ended.
+        """
         record = read_dataclass(WorkerRecord, self.path / "worker.json")
         try:
-            return record if record is not None and self._is_locked() else None
-        except FileNotFoundError:
+            is_there = record is not None and self._is_locked() and ProcessId.parse(record.process).is_alive
+        except (FileNotFoundError, ValueError):
             return None
+        return record if is_there else None
 
     @contextmanager
     def starting(self) -> Iterator[None]:
@@ -99,15 +107,20 @@ class WorkerFolder:
                     yield
                     return
 
-    def hold(self) -> int | None:
-        """Held by a Worker as long as it lives: a descriptor; None where another one holds it."""
+    def hold(self, timeout_s: float = 0.0) -> int | None:
+        """Held by a Worker as long as it lives: a descriptor; None where another one holds it after the timeout."""
         descriptor = _opened(self.path / "lock")
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
-            return None
-        return descriptor
+        deadline = time.monotonic() + timeout_s
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                if time.monotonic() >= deadline:
+                    os.close(descriptor)
+                    return None
+                time.sleep(POLL_S)
+            else:
+                return descriptor
 
     def remove(self) -> None:
         """Remove the folder, and that of the application where it was the last one."""

@@ -1,7 +1,7 @@
 """Device Workers on this machine: found where they run already, started where they do not.
 
 Here: find_or_start.
-Not here: their folders (folders), other machines (srun, spark.task), the process itself (worker.main).
+Not here: their folders (folders), other machines (spark.task), the process itself (worker.main).
 """
 
 import os

@@ -1,7 +1,7 @@
 """The memory of a CPU as that of a device: shared memory, which other processes map.
 
 Here: HostBuffer, HostMemory.
-Not here: memory of GPUs (cuda_memory), which blocks are in it (block_store).
+Not here: what every memory can do (memory), which blocks are in it (block_store).
 """
 
 import itertools

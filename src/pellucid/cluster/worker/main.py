@@ -20,11 +20,14 @@ from pellucid.jobs.process_identity import ProcessId
 from pellucid.printable import PrintableFormatter
 from pellucid.transport.connections import raise_descriptor_limit
 
+HOLD_TIMEOUT_S = 30.0
+"""How long the Worker before this one may take to end after it was killed: its memory is given back first."""
+
 
 def main() -> None:
     folder = WorkerFolder(Path(sys.argv[1]))
     _write_log()
-    held = folder.hold()
+    held = folder.hold(HOLD_TIMEOUT_S)
     spec = folder.spec
     if held is None or spec is None:
         sys.exit("Another Device Worker has this folder, or it contains no specification.")

@@ -1,7 +1,7 @@
 """What workers used of what was requested for them.
 
 Here: Usage of one block, the Meter that measures it in a worker, and the sums over all blocks.
-Not here: the picture (usage_plot).
+Not here: the picture (usage_report).
 """
 
 import os
