@@ -174,7 +174,7 @@ def test_a_program_sends_nothing_to_another_that_took_over_the_port(state: Path)
     class Impostor(http.server.BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             received.extend(str(self.headers).encode() + self.rfile.read(int(self.headers["Content-Length"] or 0)))
-            body = b'{"proof": "0123", "version": 3, "transfer": "127.0.0.1:1"}'
+            body = b'{"proof": "0123", "version": 4, "transfer": "127.0.0.1:1"}'
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

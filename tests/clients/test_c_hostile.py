@@ -18,7 +18,7 @@ from tests.contracts.lanes import TOKEN
 
 HUGE = 2**63 - 1
 OK = b"HTTP/1.1 200 OK\r\n"
-ABOUT = b'{"version": 3, "transfer": "", "socket": ""}'
+ABOUT = b'{"version": 4, "transfer": "", "socket": ""}'
 ANSWERS = {
     "nothing": b"",
     "no HTTP": b"\x00" * 4096,
@@ -32,7 +32,7 @@ ANSWERS = {
     "a chunk that is too large": OK + b"Transfer-Encoding: chunked\r\n\r\nfffffffffffffff\r\nabc",
     "chunks without end": OK + b"Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n",
     "no JSON": OK + b"\r\n" + b"[" * 10_000,
-    "half a text": OK + b'\r\n{"version": 3, "transfer": "\\u12',
+    "half a text": OK + b'\r\n{"version": 4, "transfer": "\\u12',
     "another version": OK + b'\r\n{"version": 7}',
     "a long address": OK
     + b'\r\n{"version": 99, "transfer": "'

@@ -75,6 +75,8 @@ class Page:
         shown = Shown(json.loads(message[4 : 4 + length]), message[4 + length :])
         if self.has_acknowledged and shown.header["type"] == "frame":
             self.say("acknowledge", number=shown.header["number"])
+        elif self.has_acknowledged:
+            self.say("acknowledge_slice", axis=shown.header["axis"], number=shown.header["number"])
         return shown
 
     def hear_text(self, type: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pellucid.instance.protocol.http_bodies import SceneChange
 from pellucid.instance.protocol.server_messages import SliceHeader
 from pellucid.instance.protocol.shared_types import Change
 from pellucid.rendering.camera import Camera
+from pellucid.rendering.slice_image import WHOLE, SliceRectangle
 
 LOOK = {"type": "set_camera", "camera": asdict(Camera())}
 
@@ -72,8 +73,11 @@ def test_every_message_has_a_type_of_its_own_and_a_capability() -> None:
     assert set(client_messages.NEEDED) == set(get_args(client_messages.Incoming))
 
 
+PLACE = SliceRectangle((0.0, 0.0, 3.0), (9.0, 0.0, 0.0), (0.0, 9.0, 0.0), (0.0, 0.0, 1.0))
+
+
 def test_a_picture_is_its_header_and_its_bytes() -> None:
-    image = EncodedFrame(SliceHeader("y", 3, 0, 7, 20, 10), b"png")
+    image = EncodedFrame(SliceHeader("y", 3, 0, 7, 1, 20, 10, WHOLE, PLACE, is_exact=True), b"png")
     sent = image.to_bytes()
     length = int.from_bytes(sent[:4], "little")
     assert json.loads(sent[4 : 4 + length]) == json.loads(json.dumps(asdict(image.header)))

@@ -55,7 +55,7 @@ def test_undo_after_opening_brings_back_all_of_the_file_before(instance: Instanc
         first = client.get("/api/scene").json()
         turned = page.scene.camera.turned(20.0)
         page.look(turned, is_moving=False)
-        page.say("slices", voxel=[20, 20, 20], edge=64)
+        page.say("slices", voxel=[20, 20, 20])
         client.post("/api/load", json={"path": str(folder / "below" / "deep-ball.npy")})
         while page.hear_text("layers")["layers"][0]["name"] != "deep-ball.npy":
             pass

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
 
 import h5py
 import numpy as np
@@ -12,7 +11,8 @@ from pellucid.formats.orientation import Orientation
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.automatic.volumes import automatic_camera, automatic_scene
 from pellucid.rendering.renderer import Renderer
-from pellucid.rendering.scene import Scene, VolumeLayer
+from pellucid.rendering.scene import Scene, Transform, VolumeLayer
+from pellucid.rendering.slice_image import SliceImage, axis_rectangle
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.tomo.pipeline.reconstruct import OutputOptions, reconstruct
 from pellucid.tomo.recipe import Recipe
@@ -21,8 +21,6 @@ from pellucid.tomo.simulation.phantoms import Ellipsoid, Phantom
 from pellucid.volume.slice_planes import cut_slice, planes_of
 from pellucid.volume.slice_sheet import middle_slices
 from pellucid.volume.volume import Volume
-from pellucid.workers.protocol.requests import Slice
-from pellucid.workers.queries.slices import cut
 from tests.tomo.small_scan import write_simulated
 
 ROWS, COLUMNS = 40, 40
@@ -67,8 +65,10 @@ def test_slices_of_the_command_line_and_of_the_page(volume: Volume, projection: 
     _, (_, coronal, _) = middle_slices(volume, height=ROWS)
     assert_like(coronal.pixels.astype(float), projection)
     greys = TransferFunction(value_range=(0.0, float(volume.read().max())))
-    sources = cast(Any, type("Sources", (), {"volume": lambda self, source, time: volume})())
-    _, shown = cut(Slice(0, "source", greys, None, 1, COLUMNS // 2, ROWS), sources)
+    layer, renderer = VolumeLayer(str(volume.location), greys), Renderer()
+    renderer.add(volume)
+    place = axis_rectangle(planes_of(volume)[1], COLUMNS // 2, volume, Transform())
+    shown, _ = renderer.draw_slice([layer], SliceImage(place, COLUMNS, ROWS))
     assert_like(shown[..., 0].astype(float), projection)
     plain = cut_slice(volume, planes_of(volume)[1], COLUMNS // 2, (ROWS, COLUMNS))
     assert np.array_equal(plain, volume.read()[:, COLUMNS // 2])

@@ -12,10 +12,11 @@ from pellucid.errors import InvalidInput, Unreadable
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene, Transform
+from pellucid.rendering.slice_image import SliceImage, axis_rectangle
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.volume.open_files import OpenFiles
 from pellucid.volume.sample_volume import sample
-from pellucid.volume.slice_sheet import grey_levels
+from pellucid.volume.slice_planes import planes_of_axes
 from pellucid.volume.volume import Volume, open_volume
 from pellucid.workers.protocol import replies, requests
 from pellucid.workers.queries import slices
@@ -98,29 +99,24 @@ def test_a_probe_finds_the_voxel_that_is_seen(worker: SupervisedWorker, ear: Ear
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_a_slice_has_the_colours_of_its_voxels(axis: int, worker: SupervisedWorker, scene: Scene) -> None:
-    transfer = scene.volumes[0].transfer
-    command = lambda request: requests.Slice(request, SOURCE, transfer, None, axis, 7, 96)  # noqa: E731
-    with worker.send_request("cutting", command).result(TIMEOUT_S) as shared:
-        extent = [EDGE * spacing for other, spacing in enumerate(SPACING) if other != axis]
-        assert shared.shape[:2] == tuple(round(96 * length / max(extent)) for length in extent)
-        voxels = np.take(VOXELS, 7, axis)
-        color = transfer.table(1.0)[transfer.index(voxels[0, 0]), :3]  # Slice 0 is at the top.
-        np.testing.assert_allclose(shared.array[0, 0], color * 255, atol=0.51)
+    layer, voxels = scene.volumes[0], np.take(VOXELS, 7, axis)
+    plane, grid = planes_of_axes()[axis], Volume.from_array(VOXELS, SPACING)
+    image = SliceImage(axis_rectangle(plane, 7, grid, layer.transform), EDGE, EDGE)
+    command = lambda request: requests.DrawSlice(request, (layer,), image)  # noqa: E731
+    answer, shared = worker.send_request("cutting", command).result(TIMEOUT_S)
+    assert answer.is_complete
+    with shared:
+        colors = layer.transfer.table(1.0)[layer.transfer.index(plane.image(voxels)), :3]
+        np.testing.assert_allclose(shared.array[..., :3], colors * 255, atol=0.51)
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2])
-def test_a_grey_slice_is_black_and_white_at_the_ends_of_its_window(axis: int, worker: SupervisedWorker) -> None:
-    voxels = np.take(VOXELS, 11, axis)
-    low, high = (float(value) for value in np.percentile(voxels, (30, 80)))
-    command = lambda request: requests.Slice(  # noqa: E731
-        request, SOURCE, TransferFunction(), None, axis, 11, 96, window=(low, high)
-    )
-    with worker.send_request("cutting", command).result(TIMEOUT_S) as shared:
-        assert shared.array.ndim == 2
-        levels = np.clip((voxels.astype(float) - low) / (high - low), 0, 1) * 255
-        corner = shared.array[0, 0], shared.array[-1, -1]
-        np.testing.assert_allclose(corner, (levels[0, 0], levels[-1, -1]), atol=0.51)
-        assert set(np.unique(shared.array)) <= set(np.unique(grey_levels(voxels, low, high)))
+def test_what_is_at_a_place_of_the_world_is_told(worker: SupervisedWorker, scene: Scene) -> None:
+    z, y, x = SPACING
+    command = lambda request: requests.ProbePosition(request, scene, (4 * x, 5 * y, 6 * z))  # noqa: E731
+    hit = worker.send_request("probing", command).result(TIMEOUT_S)
+    assert (hit.voxel, hit.layer, hit.value) == ((6, 5, 4), 0, VOXELS[6, 5, 4])
+    command = lambda request: requests.ProbePosition(request, scene, (-9 * x, 0.0, 0.0))  # noqa: E731
+    assert worker.send_request("probing", command).result(TIMEOUT_S).layer == -1
 
 
 def test_percentiles_of_a_slice_are_those_of_its_voxels(worker: SupervisedWorker) -> None:
@@ -193,7 +189,7 @@ def test_inspecting_reads_no_voxel(worker: SupervisedWorker, tmp_path: Path) -> 
 
 
 def test_a_slice_outside_is_refused(worker: SupervisedWorker) -> None:
-    command = lambda request: requests.Slice(request, SOURCE, TransferFunction(), None, 0, EDGE, 32)  # noqa: E731
+    command = lambda request: requests.MeasureSlice(request, SOURCE, 0, EDGE, (1.0, 99.0))  # noqa: E731
     with pytest.raises(InvalidInput, match=f"no slice {EDGE}"):
         worker.send_request("cutting", command).result(TIMEOUT_S)
 

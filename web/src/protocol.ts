@@ -1,7 +1,7 @@
 // Written by tools/generate_web_types.py from pellucid/instance/protocol. Do not edit: run it again.
 // Shapes, spacings, voxels and boxes are in (z, y, x) order; positions in the world in (x, y, z).
 
-export const VERSION = 3;
+export const VERSION = 4;
 export const MAX_MESSAGE_BYTES = 262144;
 export const MAX_EDGE = 8192;
 export const MAX_UPLOAD_BYTES = 268435456;
@@ -108,12 +108,27 @@ export interface Compare {
   readonly type: "compare";
 }
 
-/** Show the three slices through a voxel of a layer; None ends it. edge: pixels of an image's longer side. */
+/** Show the three slices through a voxel of a layer; None ends it. */
 export interface Slices {
   readonly voxel: readonly [number, number, number] | null;
-  readonly edge?: number;
   readonly layer?: number;
   readonly type: "slices";
+}
+
+/** A slice as a page has room for it. region: left, top, right and bottom of what is in sight, as fractions of the
+ * slice; width, height: in pixels. oblique: the first of the scene's `slices`. */
+export interface SliceView {
+  readonly axis: "z" | "y" | "x" | "oblique";
+  readonly width: number;
+  readonly height: number;
+  readonly region: readonly [number, number, number, number];
+}
+
+/** The slices that this page shows while there is a cross-hair; their images follow, and again whenever what they
+ * show changes. */
+export interface ShowSlices {
+  readonly views: readonly SliceView[];
+  readonly type: "show_slices";
 }
 
 /** What is at this place of the image? x from the left, y from the top, 0 to 1. Only the latest is answered. */
@@ -125,12 +140,28 @@ export interface Probe {
   readonly type: "probe";
 }
 
+/** What is at this place of a slice that is shown? x, y: fractions of the slice. Only the latest is answered. */
+export interface ProbeSlice {
+  readonly axis: "z" | "y" | "x" | "oblique";
+  readonly x: number;
+  readonly y: number;
+  readonly request?: string;
+  readonly type: "probe_slice";
+}
+
 /** A frame was painted. Without it, no more than a few frames are sent. */
 export interface Acknowledge {
   readonly number: number;
   readonly decode_ms?: number;
   readonly paint_ms?: number;
   readonly type: "acknowledge";
+}
+
+/** The image of a slice was painted. */
+export interface AcknowledgeSlice {
+  readonly axis: "z" | "y" | "x" | "oblique";
+  readonly number: number;
+  readonly type: "acknowledge_slice";
 }
 
 /** The video decoder lost its way: send a key frame next. */
@@ -444,7 +475,7 @@ export interface MeshLayer {
 /** A plane through a volume, drawn where it cuts the volume. point, normal: of the plane, (x, y, z) in world units.
  * opacity: 1 hides everything behind it. is_solid: whether values that the transfer function makes transparent are
  * drawn too; otherwise the plane has holes there. labels: as in VolumeLayer; a label is as opaque as one voxel of it.
- * Of slices in the same plane, the last one is on top. */
+ * Of slices in the same plane, the last one is on top. slice_options: how a viewer shows it beside the 3D image. */
 export interface SliceLayer {
   readonly source: string;
   readonly point: readonly [number, number, number];
@@ -456,6 +487,7 @@ export interface SliceLayer {
   readonly clip: Box | null;
   readonly transform: Transform;
   readonly is_visible: boolean;
+  readonly slice_options: SliceOptions;
 }
 
 /** What is drawn on the image. unit: the unit of the world, such as "um", for the scale bar. is_legend: the names of
@@ -769,16 +801,32 @@ export interface FrameHeader {
   readonly type: "frame";
 }
 
-/** One slice of a layer: a PNG, grey or in the colours of its transfer function, as its slice_options say.
- * axis: what it is cut across. index: where. Pixels are square in world units. For z: y downwards, x to the right; for
- * y: z upwards, x right; for x: z upwards, y right. */
+/** All of a slice, in the world. origin: its top left corner; right, down: along its upper and its left edge.
+ * step: from it to the next slice. is_along_voxels: its pixels can be voxels. */
+export interface SliceRectangle {
+  readonly origin: readonly [number, number, number];
+  readonly right: readonly [number, number, number];
+  readonly down: readonly [number, number, number];
+  readonly step: readonly [number, number, number];
+  readonly is_along_voxels: boolean;
+}
+
+/** The image of a slice, grey or in colours, with visible labels on top, as its slice_options say.
+ * index: which slice; -1 of an oblique one. region: which part of the slice, as fractions from its top left. place:
+ * where all of the slice lies in the world. is_exact: lossless, and at the resolution of its pixels or of the voxels;
+ * otherwise a better one follows. For z: y downwards, x to the right; for y: z upwards, x right; for x: z upwards, y
+ * right; unless planes of the LayerDescription say otherwise. */
 export interface SliceHeader {
-  readonly axis: Axis;
+  readonly axis: "z" | "y" | "x" | "oblique";
   readonly index: number;
   readonly layer: number;
   readonly revision: number;
+  readonly number: number;
   readonly width: number;
   readonly height: number;
+  readonly region: readonly [number, number, number, number];
+  readonly place: SliceRectangle;
+  readonly is_exact: boolean;
   readonly encoding: Encoding;
   readonly type: "slice";
 }
@@ -1349,8 +1397,11 @@ export type Incoming =
   | Redo
   | Compare
   | Slices
+  | ShowSlices
   | Probe
+  | ProbeSlice
   | Acknowledge
+  | AcknowledgeSlice
   | RequestKeyFrame
   | RequestControls
   | HandOverControls

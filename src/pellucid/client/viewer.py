@@ -39,7 +39,7 @@ from pellucid.transport.wire.announcement import ArrayInfo
 from pellucid.transport.wire.transfer import TransferReport
 from pellucid.volume.volume import Volume
 
-PROTOCOL = 3
+PROTOCOL = 4
 SHUTDOWN_TIMEOUT_S = 10.0
 POLL_S = 0.5
 

@@ -96,7 +96,7 @@ class Session:
         self.picturing.is_watched = lambda: bool(self.members)
         self.label_tables, self.first_view = LabelTables(self.worker), FirstView(self)
         self.painted, self.painting_turn = PaintedVolumes(), asyncio.Lock()
-        self.slicing = SliceViews(self.history, self.worker, self.broadcast, self.catalogue.value_range)
+        self.slicing = SliceViews(self)
         self.tasks, self.socket_folder = TaskRegistry(self.idle, self.members.values), socket_folder()
         self.roots.connect(self.worker.folder_limit, self.tasks.folder)
         self.previews, self.drafts = PreviewRequests(self.worker, self.roots), DraftStore(self.tasks)
@@ -131,6 +131,7 @@ class Session:
         self.relay.disconnect()
         self.pool.close()
         self.delivery.close()
+        self.slicing.close()
         self.tasks.close()
         shutil.rmtree(self.socket_folder, ignore_errors=True)
 
@@ -167,8 +168,7 @@ class Session:
         put(self.shadings.message(allows(capability, "own")))
         put(self.worker_events.status)
         put(self.idle.message())
-        for message in self.slicing.messages():
-            put(message)
+        put(self.slicing.message())
         self.broadcast(self.controls.message())
         self.delivery.resend_last(member)
         self._fit()
@@ -176,6 +176,7 @@ class Session:
     def leave(self, member: ConnectedClient) -> None:
         if self.members.pop(member.id, None) is not None:
             self.controls.leave(member.id)
+            self.slicing.leave(member.id)
             self.previews.cancel_client(member.id)
             self.broadcast(self.controls.message())
             self._fit()

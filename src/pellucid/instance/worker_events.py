@@ -37,7 +37,7 @@ class WorkerEvents:
         self._tell(WorkerStatus("ready"))
         session.picturing.budget_ms = CUDA_BUDGET_MS if device.startswith("cuda") else BUDGET_MS
         session.picturing.restart()
-        session.slicing.refresh()
+        session.slicing.worker_is_ready()
 
     def worker_was_lost(self, ending: ExitReason, is_given_up: bool) -> None:
         session = self._session

@@ -20,7 +20,7 @@ from pellucid.rendering.camera import Camera, Vector
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.measures import Measure, check_measures
 from pellucid.rendering.number_checks import check_direction, check_finite, check_shares
-from pellucid.rendering.slice_options import AUTOMATIC, ThreeSlices
+from pellucid.rendering.slice_options import AUTOMATIC, SliceOptions, ThreeSlices
 from pellucid.rendering.transfer import TransferFunction
 
 VERSION = 2
@@ -28,7 +28,7 @@ Mode = Literal["composite", "max", "min", "mean", "isosurface"]
 ShadingName = Literal["none", "gradient", "shadow", "occlusion", "user"]
 
 
-GREY, AHEAD, UNMARKED = TransferFunction(), Camera(), Annotations()
+GREY, AHEAD, UNMARKED, OPTIONS = TransferFunction(), Camera(), Annotations(), SliceOptions()
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class SliceLayer:
 
     opacity: 1 hides everything behind it. is_solid: whether values that the transfer function makes transparent are
     drawn too; otherwise the plane has holes there. labels: as in VolumeLayer; a label is as opaque as one voxel of it.
-    Of slices in the same plane, the last one is on top.
+    Of slices in the same plane, the last one is on top. slice_options: how a viewer shows it beside the 3D image.
     """
 
     source: str
@@ -169,6 +169,7 @@ class SliceLayer:
     clip: Box | None = None
     transform: Transform = STANDING
     is_visible: bool = True
+    slice_options: SliceOptions = OPTIONS
 
     def __post_init__(self) -> None:
         check_finite("A slice at a point", *self.point)

@@ -129,6 +129,16 @@ class WorkerMain(WorkerService):
     def probe(self, command: requests.ProbePixel) -> None:
         self.send_reply(read.probe(command, self.drawing.frame_at(command), self.sources))
 
+    def probe_position(self, command: requests.ProbePosition) -> None:
+        self.send_reply(read.probe_position(command, self.sources))
+
+    def draw_slice(self, command: requests.DrawSlice, cancel: threading.Event) -> None:
+        pixels, is_complete = self.drawing.renderers.draw_slice(
+            command.layers, command.image, command.time, is_exact=command.is_exact, is_cancelled=cancel.is_set
+        )
+        size = command.image.width, command.image.height
+        self.send_array(replies.SliceDrawn(command.request, *size, is_complete), pixels)
+
     def sample_line(self, command: requests.SampleLine) -> None:
         self.send_reply(read.profile(command, self.sources))
 
@@ -178,7 +188,10 @@ HANDLERS: dict[type[Any], RequestHandler] = {
     requests.RemoveArray: RequestHandler("render", lambda worker, it: worker.forget(it.content)),
     requests.MeasureValues: RequestHandler("render", lambda worker, it: worker.measure(it.content)),
     requests.ProbePixel: RequestHandler("quick", lambda worker, it: worker.probe(it.content)),
-    requests.Slice: RequestHandler("quick", lambda w, it: w.send_array(*slices.cut(it.content, w.sources))),
+    requests.DrawSlice: RequestHandler(
+        "render", lambda worker, it: worker.draw_slice(it.content, it.cancel), is_cancellable=True
+    ),
+    requests.ProbePosition: RequestHandler("quick", lambda worker, it: worker.probe_position(it.content)),
     requests.MeasureSlice: RequestHandler(
         "quick", lambda w, it: w.send_reply(slices.measure_slice(it.content, w.sources))
     ),

@@ -176,9 +176,8 @@ def _settle(future: "Future[Any]", answer: Any, descriptor: int | None) -> None:
     match answer:
         case replies.Failed():
             future.set_exception(error_of(answer))
-        case replies.Sliced(_, width, height, bands) if descriptor is not None:
-            shape = (height, width) if bands == 1 else (height, width, bands)
-            future.set_result(SharedArray(descriptor, shape, np.uint8))
+        case replies.SliceDrawn(_, width, height) if descriptor is not None:
+            future.set_result((answer, SharedArray(descriptor, (height, width, 4), np.uint8)))
         case replies.PreviewMade(_, width, height) if descriptor is not None:
             future.set_result((answer, SharedArray(descriptor, (height, width), np.uint8)))
         case replies.LabelsMeasured(_, count, dtype) if descriptor is not None:

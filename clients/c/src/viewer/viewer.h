@@ -7,7 +7,7 @@
 #include "connection/endpoint.h"
 #include "internal.h"
 
-enum { PROBE_TIMEOUT_S = 3, PROTOCOL_VERSION = 3 };
+enum { PROBE_TIMEOUT_S = 3, PROTOCOL_VERSION = 4 };
 enum route { ROUTE_UNKNOWN, ROUTE_TRANSPORT, ROUTE_HTTP };
 
 struct pellucid_viewer {

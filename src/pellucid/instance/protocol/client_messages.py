@@ -32,6 +32,10 @@ from pellucid.instance.protocol.shared_types import (
     Voxel,
 )
 from pellucid.rendering.camera import Camera
+from pellucid.rendering.slice_image import SliceAxis
+
+SliceEdge = Annotated[int, Field(ge=1, le=4096)]
+SliceFraction = Annotated[float, Field(ge=-64, le=65)]
 
 
 @dataclass(frozen=True)
@@ -138,13 +142,56 @@ class Compare:
 
 @dataclass(frozen=True)
 class Slices:
-    """Show the three slices through a voxel of a layer; None ends it. edge: pixels of an image's longer side."""
+    """Show the three slices through a voxel of a layer; None ends it."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
     voxel: Voxel | None
-    edge: Annotated[int, Field(ge=16, le=2048)] = 512
     layer: Annotated[int, Field(ge=0)] = 0
     type: Literal["slices"] = "slices"
+
+
+@dataclass(frozen=True)
+class SliceView:
+    """A slice as a page has room for it. region: left, top, right and bottom of what is in sight, as fractions of the
+    slice; width, height: in pixels. oblique: the first of the scene's ``slices``."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    axis: SliceAxis
+    width: SliceEdge
+    height: SliceEdge
+    region: tuple[SliceFraction, SliceFraction, SliceFraction, SliceFraction] = (0.0, 0.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class ShowSlices:
+    """The slices that this page shows while there is a cross-hair; their images follow, and again whenever what they
+    show changes."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    views: Annotated[tuple[SliceView, ...], Field(max_length=4, fail_fast=True)]
+    type: Literal["show_slices"] = "show_slices"
+
+
+@dataclass(frozen=True)
+class AcknowledgeSlice:
+    """The image of a slice was painted."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    axis: SliceAxis
+    number: int
+    type: Literal["acknowledge_slice"] = "acknowledge_slice"
+
+
+@dataclass(frozen=True)
+class ProbeSlice:
+    """What is at this place of a slice that is shown? x, y: fractions of the slice. Only the latest is answered."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    axis: SliceAxis
+    x: Fraction
+    y: Fraction
+    request: Request = ""
+    type: Literal["probe_slice"] = "probe_slice"
 
 
 @dataclass(frozen=True)
@@ -227,12 +274,14 @@ class SaveDraft:
 
 
 Incoming = (
-    Prove | Hello | Resize | SetCamera | Patch | Undo | Redo | Compare | Slices | Probe | Acknowledge | RequestKeyFrame
-    | RequestControls | HandOverControls | KeepAlive | CancelTask | SaveDraft
+    Prove | Hello | Resize | SetCamera | Patch | Undo | Redo | Compare | Slices | ShowSlices | Probe | ProbeSlice
+    | Acknowledge | AcknowledgeSlice | RequestKeyFrame | RequestControls | HandOverControls | KeepAlive | CancelTask
+    | SaveDraft
 )  # fmt: skip
 
 NEEDED: dict[type[Incoming], Capability] = {
     Prove: "view", Hello: "view", Resize: "view", Acknowledge: "view", RequestKeyFrame: "view", Probe: "view",
+    ShowSlices: "view", ProbeSlice: "view", AcknowledgeSlice: "view",
     SetCamera: "control", Patch: "control", Undo: "control", Redo: "control", Compare: "control", Slices: "control",
     RequestControls: "control", HandOverControls: "control", KeepAlive: "control", CancelTask: "control",
     SaveDraft: "own",

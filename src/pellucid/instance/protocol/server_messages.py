@@ -13,7 +13,6 @@ from typing import Literal
 from pellucid.instance.protocol.reconstruction import ReconstructionRun, ScanDraft
 from pellucid.instance.protocol.shared_types import (
     VERSION,
-    Axis,
     Capability,
     Choices,
     Client,
@@ -32,6 +31,7 @@ from pellucid.instance.protocol.shared_types import (
 )
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.scene import Scene
+from pellucid.rendering.slice_image import Region, SliceAxis, SliceRectangle
 
 
 @dataclass(frozen=True)
@@ -254,18 +254,24 @@ class FrameHeader:
 
 @dataclass(frozen=True)
 class SliceHeader:
-    """One slice of a layer: a PNG, grey or in the colours of its transfer function, as its slice_options say.
+    """The image of a slice, grey or in colours, with visible labels on top, as its slice_options say.
 
-    axis: what it is cut across. index: where. Pixels are square in world units. For z: y downwards, x to the right; for
-    y: z upwards, x right; for x: z upwards, y right.
+    index: which slice; -1 of an oblique one. region: which part of the slice, as fractions from its top left. place:
+    where all of the slice lies in the world. is_exact: lossless, and at the resolution of its pixels or of the voxels;
+    otherwise a better one follows. For z: y downwards, x to the right; for y: z upwards, x right; for x: z upwards, y
+    right; unless planes of the LayerDescription say otherwise.
     """
 
-    axis: Axis
+    axis: SliceAxis
     index: int
     layer: int
     revision: int
+    number: int
     width: int
     height: int
+    region: Region
+    place: SliceRectangle
+    is_exact: bool
     encoding: Encoding = "png"
     type: Literal["slice"] = "slice"
 

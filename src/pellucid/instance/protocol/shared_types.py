@@ -18,7 +18,7 @@ from pellucid.rendering.scene import ShadingName
 from pellucid.rendering.user_shading import Parameter
 from pellucid.volume.slice_planes import ASSUMED_PLANES, Planes
 
-VERSION = 3
+VERSION = 4
 """Of the messages. A page and an instance of different versions do not talk."""
 MAX_MESSAGE_BYTES = 256 * 1024
 """Of a WebSocket message to the instance; larger ones end the connection."""

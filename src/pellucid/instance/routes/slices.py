@@ -12,7 +12,7 @@ from pellucid.instance.access.route_rules import needs
 from pellucid.instance.protocol import slice_bodies
 from pellucid.instance.routes.dependencies import REFUSALS, Here
 from pellucid.instance.routes.scene import layer_of
-from pellucid.instance.scene.slice_views import AXES
+from pellucid.instance.scene.slice_plans import AXES
 from pellucid.workers.protocol import replies, requests
 
 router = APIRouter(prefix="/api", tags=["slices"], responses=REFUSALS)

@@ -19,7 +19,7 @@ from pellucid.instance.protocol.http_bodies import Loaded, SavedState
 from pellucid.instance.scene.catalogue import How, kinds_of, placed
 from pellucid.instance.scene.history import ScenePair
 from pellucid.instance.scene.saved_states import VERSION
-from pellucid.instance.scene.slice_views import SliceRequest
+from pellucid.instance.scene.slice_plans import CrossHairPlace
 from pellucid.instance.session import Session
 from pellucid.rendering.layers.label_placement import place_labels
 from pellucid.rendering.scene import Scene, VolumeLayer
@@ -248,7 +248,7 @@ async def restore(session: Session, state: SavedState) -> int:
     take(session, pair)
     session.shadings_changed()
     if state.cross_hair is not None:
-        session.slicing.set(SliceRequest(state.cross_hair, 0, 512), "")
+        session.slicing.set(CrossHairPlace(state.cross_hair, 0), "")
         session.broadcast(session.slicing.message())
     return session.history.revision
 

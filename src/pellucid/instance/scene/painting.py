@@ -20,7 +20,7 @@ from pellucid.instance.protocol.measuring import PaintRequest
 from pellucid.instance.scene import loading
 from pellucid.instance.scene.history import ScenePair
 from pellucid.instance.scene.painted_volumes import PaintedVolume
-from pellucid.instance.scene.slice_views import AXES
+from pellucid.instance.scene.slice_plans import AXES
 from pellucid.instance.session import Session
 from pellucid.rendering.scene import VolumeLayer
 from pellucid.volume.brush import BrushPath

@@ -13,7 +13,7 @@ from typing import Any
 
 from pellucid.instance.access.capabilities import allows
 from pellucid.instance.frames.quality import AdaptiveQuality
-from pellucid.instance.protocol.client_messages import Acknowledge, Probe
+from pellucid.instance.protocol.client_messages import Acknowledge, Probe, ProbeSlice
 from pellucid.instance.protocol.codec import EncodedFrame, to_text
 from pellucid.instance.protocol.server_messages import (
     CameraMoved,
@@ -130,7 +130,7 @@ class ConnectedClient:
     needs_key: bool = True
     probe: "asyncio.Task[None] | None" = None
     opening: "asyncio.Task[None] | None" = None
-    next_probe: Probe | None = None
+    next_probe: Probe | ProbeSlice | None = None
     link: str = ""
     token: str = field(default="", repr=False)
     seen_sources: set[str] = field(default_factory=set)

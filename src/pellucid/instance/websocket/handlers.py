@@ -5,6 +5,7 @@ Not here: the WebSocket (connection), the parts that do it (session and its part
 """
 
 import asyncio
+from collections.abc import Callable
 from contextlib import nullcontext
 
 from pellucid.errors import InvalidInput, PellucidError
@@ -16,7 +17,7 @@ from pellucid.instance.protocol.server_messages import CameraMoved, ProbeResult
 from pellucid.instance.protocol.shared_types import Hit
 from pellucid.instance.scene import loading
 from pellucid.instance.scene.history import ScenePair
-from pellucid.instance.scene.slice_views import SliceRequest
+from pellucid.instance.scene.slice_plans import CrossHairPlace
 from pellucid.instance.session import Session
 from pellucid.instance.websocket.client import ConnectedClient
 from pellucid.workers.protocol import replies, requests
@@ -50,9 +51,15 @@ def handle_message(session: Session, member: ConnectedClient, message: client_me
             _acknowledge(session, member, message)
         case client_messages.Probe():
             probe(session, member, message)
-        case client_messages.Slices(voxel, edge, layer):
-            session.slicing.set(None if voxel is None else _cut(session, SliceRequest(voxel, layer, edge)), member.id)
+        case client_messages.ProbeSlice():
+            probe(session, member, message)
+        case client_messages.Slices(voxel, layer):
+            session.slicing.set(None if voxel is None else _cut(session, CrossHairPlace(voxel, layer)), member.id)
             session.broadcast(session.slicing.message(), but=member.id)
+        case client_messages.ShowSlices(views):
+            session.slicing.show(member, views)
+        case client_messages.AcknowledgeSlice(axis, number):
+            session.slicing.painted(member.id, axis, number)
         case _:
             _rest(session, member, message)
 
@@ -128,7 +135,7 @@ def _acknowledge(session: Session, member: ConnectedClient, message: client_mess
     session.picturing.start_next()
 
 
-def _cut(session: Session, cut: SliceRequest) -> SliceRequest:
+def _cut(session: Session, cut: CrossHairPlace) -> CrossHairPlace:
     volumes = session.history.scene.volumes
     if cut.layer >= len(volumes):
         raise InvalidInput(f"The scene has no layer {cut.layer}.", remedy=f"Use a number below {len(volumes)}.")
@@ -140,7 +147,10 @@ def _cut(session: Session, cut: SliceRequest) -> SliceRequest:
     return cut
 
 
-def probe(session: Session, member: ConnectedClient, message: client_messages.Probe) -> None:
+Probed = client_messages.Probe | client_messages.ProbeSlice
+
+
+def probe(session: Session, member: ConnectedClient, message: Probed) -> None:
     """Ask the Worker; while it has not answered, only the latest question waits."""
     if member.probe is not None:
         member.next_probe = message
@@ -148,10 +158,22 @@ def probe(session: Session, member: ConnectedClient, message: client_messages.Pr
     member.probe = asyncio.get_running_loop().create_task(_answer(session, member, message))
 
 
-async def _answer(session: Session, member: ConnectedClient, message: client_messages.Probe) -> None:
-    view = 0 if message.view == "main" else 1
-    command = lambda request: requests.ProbePixel(request, view, message.x, message.y)  # noqa: E731
+def _question(session: Session, message: Probed) -> Callable[[int], requests.Request] | None:
+    """What the Worker is asked; None where no such slice is shown."""
+    if isinstance(message, client_messages.Probe):
+        view = 0 if message.view == "main" else 1
+        return lambda request: requests.ProbePixel(request, view, message.x, message.y)
+    place, scene = session.slicing.place(message.axis), session.history.scene
+    if place is None:
+        return None
+    return lambda request: requests.ProbePosition(request, scene, place.at(message.x, message.y))
+
+
+async def _answer(session: Session, member: ConnectedClient, message: Probed) -> None:
     try:
+        if (command := _question(session, message)) is None:
+            member.outbox.put(ProbeResult(message.request, None))
+            return
         async with nullcontext() if member.requester.is_owner else session.guest_turn:
             found: replies.PixelProbed = await asyncio.wrap_future(
                 session.worker.send_request("probing the image", command)

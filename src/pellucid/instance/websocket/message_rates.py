@@ -25,8 +25,11 @@ MAX_PER_SECOND: dict[type[client_messages.Incoming], float] = {
     client_messages.Redo: 20,
     client_messages.Compare: 10,
     client_messages.Slices: 60,
+    client_messages.ShowSlices: 60,
     client_messages.Probe: 30,
+    client_messages.ProbeSlice: 30,
     client_messages.Acknowledge: 240,
+    client_messages.AcknowledgeSlice: 480,
     client_messages.RequestKeyFrame: 2,
     client_messages.RequestControls: 5,
     client_messages.HandOverControls: 5,
@@ -44,7 +47,9 @@ LATEST_WINS = (
     client_messages.Resize,
     client_messages.SetCamera,
     client_messages.Slices,
+    client_messages.ShowSlices,
     client_messages.Probe,
+    client_messages.ProbeSlice,
     client_messages.RequestKeyFrame,
 )
 

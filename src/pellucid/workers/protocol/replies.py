@@ -193,13 +193,14 @@ class PixelProbed:
 
 
 @dataclass(frozen=True)
-class Sliced:
-    """bands: 1 for grey, 3 for red, green and blue."""
+class SliceDrawn:
+    """An image of a slice, RGBA, as a shared array. is_complete: whether all of it is at the resolution of its
+    pixels."""
 
     request: int
     width: int
     height: int
-    bands: int = 3
+    is_complete: bool
 
 
 @dataclass(frozen=True)
@@ -306,7 +307,7 @@ Reply = (
     | CameraFitted
     | Inspected
     | PixelProbed
-    | Sliced
+    | SliceDrawn
     | SliceMeasured
     | LineSampled
     | Retrieved

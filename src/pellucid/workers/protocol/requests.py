@@ -13,9 +13,8 @@ from typing import Literal
 from pellucid.box import Box
 from pellucid.formats.protocol import Spacing
 from pellucid.rendering.camera import Vector
-from pellucid.rendering.labels import Labels
 from pellucid.rendering.scene import Scene, VolumeLayer
-from pellucid.rendering.transfer import TransferFunction
+from pellucid.rendering.slice_image import SliceImage
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan_files.assembly import ScanOptions
 from pellucid.workers.folder_limit import AllowFolders
@@ -178,21 +177,24 @@ class ProbePixel:
 
 
 @dataclass(frozen=True)
-class Slice:
-    """The slice of a layer across an axis (0 is z); answered by Sliced with an image of at most ``edge``.
-
-    window: the values that are black and white; None: the colours of the transfer function.
-    """
+class DrawSlice:
+    """A slice through volumes, the last layer on top; answered by SliceDrawn with its pixels. is_exact: wait for what
+    is not loaded at full resolution."""
 
     request: int
-    source: str
-    transfer: TransferFunction
-    labels: Labels | None
-    axis: int
-    index: int
-    edge: int
+    layers: tuple[VolumeLayer, ...]
+    image: SliceImage
     time: float = 0.0
-    window: tuple[float, float] | None = None
+    is_exact: bool = True
+
+
+@dataclass(frozen=True)
+class ProbePosition:
+    """What is at a place (x, y, z) of the world; answered by PixelProbed."""
+
+    request: int
+    scene: Scene
+    position: Vector
 
 
 @dataclass(frozen=True)
@@ -341,7 +343,8 @@ Request = (
     | MeasureRegion
     | Inspect
     | ProbePixel
-    | Slice
+    | DrawSlice
+    | ProbePosition
     | MeasureSlice
     | SampleLine
     | Retrieve

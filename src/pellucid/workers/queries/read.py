@@ -17,11 +17,11 @@ from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared_memory import SharedArray
 from pellucid.rendering.camera import Camera, Vector
 from pellucid.rendering.labels import Labels
-from pellucid.rendering.scene import VolumeLayer
+from pellucid.rendering.scene import Scene, VolumeLayer
 from pellucid.settings import available_memory_bytes
 from pellucid.volume.volume import Volume
 from pellucid.workers.protocol.replies import LineSampled, PixelProbed
-from pellucid.workers.protocol.requests import Export, ProbePixel, Retrieve, SampleLine
+from pellucid.workers.protocol.requests import Export, ProbePixel, ProbePosition, Retrieve, SampleLine
 from pellucid.workers.queries.sources import Sources
 from pellucid.workers.render.refinement import LastFrame
 
@@ -38,21 +38,32 @@ def probe(request: ProbePixel, shown: LastFrame, sources: Sources) -> PixelProbe
         return PixelProbed(request.request, None)
     origin, direction = ray_through(shown.scene.camera, (column + 0.5) / width, (row + 0.5) / height, width / height)
     position = origin + depth * direction
+    return _found(request.request, shown.scene, position, direction, sources)
+
+
+def probe_position(request: ProbePosition, sources: Sources) -> PixelProbed:
+    """What is at a place of the world."""
+    return _found(request.request, request.scene, np.asarray(request.position), None, sources)
+
+
+def _found(request: int, scene: Scene, position: Voxels, direction: Voxels | None, sources: Sources) -> PixelProbed:
+    """direction: in which labels are looked for behind the place, too; None: in none."""
     place: Vector = (float(position[0]), float(position[1]), float(position[2]))
-    found = PixelProbed(request.request, place)
-    for number, layer in enumerate(shown.scene.volumes):
+    found = PixelProbed(request, place)
+    for number, layer in enumerate(scene.volumes):
         if not layer.is_visible:
             continue
-        volume = sources.volume(layer.source, shown.scene.time)
+        volume = sources.volume(layer.source, scene.time)
         if layer.labels is not None:
-            found = _with_label(found, number, layer, volume, _along(position, direction, layer, volume))
+            places = [position] if direction is None else _along(position, direction, layer, volume)
+            found = _with_label(found, number, layer, volume, places)
         elif found.layer < 0 and (voxel := _voxel_at(layer, volume, position)) is not None:
             value = float(_stored(volume, voxel))
             found = replace(found, layer=number, voxel=voxel, value=value if np.isfinite(value) else None)
     if found.layer < 0 and found.label_layer >= 0:  # Labels alone.
-        layer = shown.scene.volumes[found.label_layer]
-        voxel = _voxel_at(layer, sources.volume(layer.source, shown.scene.time), position)
-        found = replace(found, layer=found.label_layer, voxel=voxel or found.voxel)
+        layer = scene.volumes[found.label_layer]
+        labelled = _voxel_at(layer, sources.volume(layer.source, scene.time), position)
+        found = replace(found, layer=found.label_layer, voxel=labelled or found.voxel)
     return found
 
 

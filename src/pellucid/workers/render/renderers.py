@@ -6,14 +6,16 @@ Not here: drawing (rendering), when what is drawn (drawing, refinement).
 Rays are handed from one device to the next, through memory that one process has: so several devices have one Worker.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from pellucid.device import Device
 from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Voxels
 from pellucid.rendering.drawing.multi_device import check_multi_device
 from pellucid.rendering.renderer import Renderer
-from pellucid.rendering.scene import Scene
+from pellucid.rendering.scene import Scene, VolumeLayer
+from pellucid.rendering.slice_image import SliceImage
 from pellucid.rendering.user_shading import UserShading
 from pellucid.volume.open_files import OpenFiles
 from pellucid.volume.volume import Volume
@@ -46,6 +48,18 @@ class RendererGroup:
         except InvalidInput:
             return self._alone
         return self._shared
+
+    def draw_slice(
+        self,
+        layers: Sequence[VolumeLayer],
+        image: SliceImage,
+        time: float,
+        *,
+        is_exact: bool,
+        is_cancelled: Callable[[], bool],
+    ) -> tuple[Voxels, bool]:
+        """As Renderer.draw_slice."""
+        return self._shared.draw_slice(layers, image, time, is_exact=is_exact, is_cancelled=is_cancelled)
 
     def add(self, volume: Volume) -> None:
         for renderer in self._each():

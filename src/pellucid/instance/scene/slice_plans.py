@@ -1,0 +1,109 @@
+"""What the image of a slice is made of: which volumes, where in the world, with which window.
+
+Here: SlicePlan, and plan_slice, from the scene, the cross-hair and what a page has room for.
+Not here: when slices are drawn and for whom (slice_views), drawing them (workers).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from pellucid.instance.protocol.client_messages import SliceView
+from pellucid.instance.protocol.shared_types import Axis, Voxel
+from pellucid.rendering.scene import Scene, SliceLayer, VolumeLayer
+from pellucid.rendering.slice_image import SliceImage, SliceRectangle, as_volume, axis_rectangle, oblique_rectangle
+from pellucid.rendering.slice_options import SliceOptions
+from pellucid.rendering.transfer import TransferFunction
+from pellucid.workers.protocol.replies import VolumeFacts
+
+AXES: tuple[Axis, Axis, Axis] = ("z", "y", "x")
+OBLIQUE = -1
+"""The index of a slice that is across no axis."""
+ValueRange = tuple[float, float]
+FactsOf = Callable[[str], VolumeFacts | None]
+SOLID = ((0.0, 1.0), (1.0, 1.0))
+
+
+@dataclass(frozen=True)
+class CrossHairPlace:
+    """A voxel of a layer."""
+
+    voxel: Voxel
+    layer: int
+
+
+@dataclass(frozen=True)
+class SlicePlan:
+    """What is drawn. index: of the slice; is_grey: whether it has no colours."""
+
+    layers: tuple[VolumeLayer, ...]
+    image: SliceImage
+    index: int
+    is_grey: bool
+
+
+def plan_slice(scene: Scene, cut: CrossHairPlace, view: SliceView, facts_of: FactsOf) -> SlicePlan | None:
+    """None where there is no such slice, or too little is known of its volume."""
+    found = _cut(scene, cut, view, facts_of)
+    if found is None:
+        return None
+    layer, options, place, index = found
+    shown = _plain(layer, options, facts_of)
+    labels = tuple(
+        _labels(one)
+        for one in scene.volumes
+        if one.labels is not None and one.is_visible and one.source != layer.source
+    )
+    image = SliceImage(place, view.width, view.height, view.region, options.thickness, options.projection)
+    return SlicePlan((shown, *labels), image, index, options.colors == "grey" and shown.labels is None and not labels)
+
+
+def slice_place(scene: Scene, cut: CrossHairPlace, view: SliceView, facts_of: FactsOf) -> SliceRectangle | None:
+    """Where a slice lies in the world."""
+    found = _cut(scene, cut, view, facts_of)
+    return None if found is None else found[2]
+
+
+def _cut(
+    scene: Scene, cut: CrossHairPlace, view: SliceView, facts_of: FactsOf
+) -> tuple[VolumeLayer, SliceOptions, SliceRectangle, int] | None:
+    """The volume that is cut, and how its slice is shown; where it lies, and which one it is."""
+    if view.axis == "oblique":
+        return None if not scene.slices else _oblique(scene.slices[0], facts_of)
+    layer = scene.volumes[cut.layer] if cut.layer < len(scene.volumes) else None
+    facts = None if layer is None else facts_of(layer.source)
+    if layer is None or facts is None:
+        return None
+    axis = AXES.index(view.axis)
+    index = cut.voxel[axis]
+    return layer, layer.slice_options[axis], axis_rectangle(facts.planes[axis], index, facts, layer.transform), index
+
+
+def _oblique(layer: SliceLayer, facts_of: FactsOf) -> tuple[VolumeLayer, SliceOptions, SliceRectangle, int] | None:
+    facts = facts_of(layer.source)
+    if facts is None:
+        return None
+    return as_volume(layer), layer.slice_options, oblique_rectangle(layer, facts), OBLIQUE
+
+
+def _plain(layer: VolumeLayer, options: SliceOptions, facts_of: FactsOf) -> VolumeLayer:
+    """A layer without what its slices do not depend on, such as its shading."""
+    if layer.labels is not None:
+        return _labels(layer)
+    transfer = layer.transfer if options.colors == "transfer" else grey(_window(layer, options, facts_of))
+    return VolumeLayer(layer.source, replace(transfer, opacities=SOLID), transform=layer.transform)
+
+
+def _labels(layer: VolumeLayer) -> VolumeLayer:
+    return VolumeLayer(layer.source, labels=layer.labels, transform=layer.transform)
+
+
+def _window(layer: VolumeLayer, options: SliceOptions, facts_of: FactsOf) -> ValueRange:
+    """The values that are black and white."""
+    facts = facts_of(layer.source)
+    matter = (facts.low, facts.high) if facts is not None and facts.low < facts.high else None
+    return options.window or matter or layer.transfer.value_range
+
+
+def grey(window: ValueRange) -> TransferFunction:
+    """From black to white."""
+    return TransferFunction(((0.0, (0.0, 0.0, 0.0)), (1.0, (1.0, 1.0, 1.0))), SOLID, window)
