@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-TIMEOUT_S = 120.0
+TIMEOUT_S = 15.0
 POLL_S = 0.02
 
 

@@ -27,7 +27,7 @@ from pellucid.instance.protocol import (
     slice_bodies,
     view_bodies,
 )
-from pellucid.rendering import measures, scene
+from pellucid.rendering import measures, scene, slice_image, slice_options
 
 TARGET = Path(__file__).resolve().parent.parent / "web" / "src" / "protocol.ts"
 HEAD = """\
@@ -39,7 +39,8 @@ PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", NoneTyp
 JSON = "export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };\n"
 ALIASES = {
     value: name
-    for name, value in {**vars(scene), **vars(measures), **vars(shared_types), **vars(reconstruction)}.items()
+    for module in (scene, measures, slice_image, slice_options, shared_types, reconstruction)
+    for name, value in vars(module).items()
     if get_origin(value) is Literal
 }
 CONSTANTS = ("VERSION", "MAX_MESSAGE_BYTES", "MAX_EDGE", "MAX_UPLOAD_BYTES")

@@ -85,7 +85,7 @@ def test_several_voxels_in_a_pixel_are_averaged(renderer: Renderer, volume: Volu
 @pytest.mark.parametrize("normal", [(1.0, 0.3, -0.2), (0.0, 0.0, 1.0), (-0.2, 1.0, 0.9)])
 def test_oblique_slices(renderer: Renderer, volume: Volume, normal: tuple[float, float, float]) -> None:
     cut = SliceLayer(str(volume.location), (15.0, 3.0, 12.0), normal, transform=PLACED)
-    place = oblique_rectangle(cut, volume)
+    place = oblique_rectangle(cut, volume, planes_of_axes("-z"))
     assert np.dot(place.right, place.down) == pytest.approx(0, abs=1e-9)
     assert np.dot(np.subtract(place.at(0.3, 0.8), cut.point), normal) == pytest.approx(0, abs=1e-9)
     check(renderer, SliceImage(place, 64, 64), (layer_of(volume), volume))

@@ -40,7 +40,7 @@ FLAGS = [
     *("--disable-software-rasterizer", "--disable-gpu-rasterization"),
     f"--disable-features={','.join(UNUSED_FEATURES)}",
 ]
-TIMEOUT_MS = 120_000
+TIMEOUT_MS = 15_000
 POLL_MS = 50
 """Looking once per animation frame would keep the browser painting."""
 expect.set_options(timeout=TIMEOUT_MS)

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from pellucid.formats.protocol import Voxels
 from pellucid.volume.sample_volume import sample
+from pellucid.volume.volume import open_volume
+from tests.waiting import wait_until
 from tests.web.browsing import TOKEN, Viewer, opened, pixels, wait_for_scene
 
 EDGE = 24
@@ -108,3 +111,64 @@ def test_the_list_is_in_sight_at_every_size(
         assert found is not None
         assert found["x"] >= 0 and found["x"] + found["width"] <= size[0] and found["y"] + found["height"] <= size[1]
     context.close()
+
+
+def voxels_now(page: Page, layer: int, shape: tuple[int, int, int]) -> Voxels:
+    """The voxels of a layer of int32, as the instance has them."""
+    script = f"""async (layer) => {{
+        const reply = await fetch(`api/volume?layer=${{layer}}`, {{ headers: {TOKEN} }});
+        return [...new Int32Array((await reply.arrayBuffer()).slice(-{int(np.prod(shape)) * 4}))]; }}"""
+    return np.array(page.evaluate(script, layer), np.int32).reshape(shape)
+
+
+def test_labels_are_corrected_with_brush_and_eraser_undone_and_saved(
+    labels_page: Page, marks: Path, tmp_path: Path
+) -> None:
+    page, before = labels_page, np.load(marks)
+    page.locator(".layer", has_text="ball.npy").locator("button").first.click()
+    expect(page.get_by_label("Find a label")).to_be_visible()
+    page.keyboard.press("d")
+    expect(page.get_by_role("slider", name="Slice across")).to_have_count(3)
+    page.keyboard.press("4")
+    panel = page.get_by_role("slider", name="Slice across z")
+    page.wait_for_function("() => document.querySelector('.slice.is-z canvas').dataset.isExact === 'true'")
+    page.get_by_label("Label of the brush").fill("9")
+    page.keyboard.press("Enter")
+    page.get_by_label("Radius (voxels), number").fill("2")
+    page.keyboard.press("Enter")
+    box = panel.bounding_box()
+    assert box is not None
+    middle, unit = (
+        (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2),
+        min(box["width"], box["height"]) * 0.94 / EDGE,
+    )
+
+    def stroke(across: float) -> None:
+        """From the middle of the volume, so many voxels to the right."""
+        page.mouse.move(*middle)
+        page.mouse.down()
+        page.mouse.move(middle[0] + across * unit, middle[1], steps=4)
+        page.mouse.up()
+
+    stroke(6)
+    wait_until(lambda: (voxels_now(page, 1, before.shape)[EDGE // 2, EDGE // 2, EDGE // 2 + 5]) == 9)
+    painted = voxels_now(page, 1, before.shape)
+    # A disc of the slice, as wide as it says; the slices beside it are as they were.
+    assert (painted != before).any(axis=(1, 2)).nonzero()[0].tolist() == [EDGE // 2]
+    rows = (painted[EDGE // 2] == 9).any(axis=1).nonzero()[0]
+    assert np.ptp(rows) + 1 in (4, 5)
+    page.keyboard.press("e")
+    page.get_by_label("Ball (all slices that it reaches)").check()
+    stroke(0)
+    wait_until(lambda: voxels_now(page, 1, before.shape)[EDGE // 2 - 1, EDGE // 2, EDGE // 2] == 0)
+    page.keyboard.press("Control+z")
+    wait_until(lambda: np.array_equal(voxels_now(page, 1, before.shape), painted))
+    page.get_by_role("button", name="Save labels…").click()
+    path = marks.with_name("corrected.zarr")
+    page.get_by_label("File for the labels").fill(str(path))
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text(f"The labels were saved to {path}.")).to_be_visible()
+    np.testing.assert_array_equal(open_volume(path).read(), painted)
+    page.keyboard.press("Control+z")
+    wait_until(lambda: np.array_equal(voxels_now(page, 1, before.shape), before))
+    page.keyboard.press("1")

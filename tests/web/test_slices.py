@@ -1,4 +1,4 @@
-"""What a person does with slices: grey windows, values, layouts."""
+"""What a person does with slices: layouts, zoom, grey windows, values, slabs, an oblique one, measures on them."""
 
 import io
 from base64 import b64decode
@@ -7,42 +7,60 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
 
 from pellucid.formats.protocol import Voxels
 from pellucid.volume.sample_volume import sample
+from tests.shared_browser import SCALE
 from tests.waiting import wait_until
-from tests.web.browsing import scene, show_slices, wait_for_scene
+from tests.web.browsing import Viewer, opened, scene, show_slices, wait_for_scene
 from tests.web.conftest import EDGE
+
+VOXELS = sample(EDGE)
+SIZES = [(1440, 900), (1024, 700), (390, 844)]
 
 
 @pytest.fixture
 def slices(page: Page) -> Iterator[Page]:
     """A page that shows slices through the middle, as they are at first."""
     show_slices(page)
-    wait_until(lambda: image(page, "z") is not None)
+    if page.get_by_role("button", name="Close the oblique slice").count():
+        page.get_by_role("button", name="Close the oblique slice").click()
+    wait_until(lambda: is_exact(page, "z"))
     yield page
 
 
 def across(page: Page, axis: str) -> Locator:
-    return page.get_by_role("slider", name=f"Slice across {axis}")
+    return page.get_by_role("slider", name="Oblique slice" if axis == "oblique" else f"Slice across {axis}", exact=True)
 
 
-def image(page: Page, axis: str) -> Voxels | None:
-    """(height, width, 3) as it is painted; None before."""
-    script = f"""(() => {{ const canvas = document.querySelector('.slice.is-{axis} canvas');
-        return canvas.dataset.index === undefined ? null : canvas.toDataURL('image/png'); }})()"""
-    encoded = page.evaluate(script)
-    if encoded is None:
-        return None
+def is_exact(page: Page, axis: str) -> bool:
+    script = f"document.querySelector('.slice.is-{axis} canvas')?.dataset.isExact === 'true'"
+    return bool(page.evaluate(script))
+
+
+def image(page: Page, axis: str) -> Voxels:
+    """(height, width, 3) as it is painted."""
+    encoded = page.evaluate(f"document.querySelector('.slice.is-{axis} canvas').toDataURL('image/png')")
     return np.asarray(Image.open(io.BytesIO(b64decode(encoded.partition(",")[2]))).convert("RGB"))
 
 
+def box_of(panel: Locator) -> FloatRect:
+    box = panel.bounding_box()
+    assert box is not None
+    return box
+
+
+def middle_of(panel: Locator) -> tuple[float, float]:
+    box = box_of(panel)
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
 def test_a_slice_has_a_grey_window_and_colours_on_request(slices: Page) -> None:
-    page, voxels = slices, sample(EDGE)[EDGE // 2]
+    page, voxels = slices, VOXELS[EDGE // 2]
     first = image(page, "z")
-    assert first is not None and (first == first[..., :1]).all()
-    page.get_by_role("button", name="Grey window of the slice across z").click()
+    assert (first == first[..., :1]).all() and first.any()
+    page.get_by_role("button", name="How the slice across z is shown").click()
     controls = page.get_by_role("dialog", name="How slices across z are shown")
     controls.get_by_role("button", name="Min–max").click()
     claim = "JSON.stringify(scene.volumes[0].slice_options[0].window) === JSON.stringify(given)"
@@ -54,16 +72,30 @@ def test_a_slice_has_a_grey_window_and_colours_on_request(slices: Page) -> None:
     wait_for_scene(page, claim, None)
     controls.get_by_role("button", name="Colours").click()
     wait_for_scene(page, "scene.volumes[0].slice_options[0].colors === 'transfer'")
-    wait_until(lambda: (shown := image(page, "z")) is not None and bool((shown != shown[..., :1]).any()))
+    wait_until(lambda: bool(((shown := image(page, "z")) != shown[..., :1]).any()))
     controls.get_by_role("button", name="Grey").click()
-    wait_until(lambda: np.array_equal(np.asarray(image(page, "z")), first))
+    wait_until(lambda: np.array_equal(image(page, "z"), first))
+
+
+def test_a_thick_slice_is_the_mean_or_the_largest_of_several(slices: Page) -> None:
+    page, thin = slices, image(slices, "y")
+    page.get_by_role("button", name="How the slice across y is shown").click()
+    controls = page.get_by_role("dialog", name="How slices across y are shown")
+    controls.get_by_label("Thickness (slices), number").fill("9")
+    page.keyboard.press("Enter")
+    wait_for_scene(page, "scene.volumes[0].slice_options[1].thickness === 9")
+    controls.get_by_role("button", name="Max", exact=True).click()
+    wait_for_scene(page, "scene.volumes[0].slice_options[1].projection === 'max'")
+    expect(page.locator(".slice.is-y .slice-name")).to_contain_text("max of 9")
+    wait_until(lambda: image(page, "y").mean() > thin.mean() + 10)
+    controls.get_by_label("Thickness (slices), number").fill("1")
+    page.keyboard.press("Enter")
+    wait_until(lambda: np.array_equal(image(page, "y"), thin))
 
 
 def test_dragging_with_control_changes_the_window_of_one_slice(slices: Page) -> None:
     page = slices
-    box = across(page, "y").bounding_box()
-    assert box is not None
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    x, y = middle_of(across(page, "y"))
     voxel = across(page, "z").get_attribute("aria-valuenow")
     page.mouse.move(x, y)
     page.keyboard.down("Control")
@@ -79,3 +111,133 @@ def test_dragging_with_control_changes_the_window_of_one_slice(slices: Page) -> 
     assert low + high == pytest.approx(facts["low"] + facts["high"], rel=1e-3)
     assert [one["window"] for one in shown["scene"]["volumes"][0]["slice_options"]][::2] == [None, None]
     assert across(page, "z").get_attribute("aria-valuenow") == voxel
+    page.keyboard.press("Control+z")
+    wait_for_scene(page, "scene.volumes[0].slice_options[1].window === null")
+
+
+def test_a_large_slice_has_the_value_under_the_cursor_a_scale_and_the_voxels_themselves(slices: Page) -> None:
+    page = slices
+    page.get_by_role("button", name="Slices", exact=True).click()
+    show_slices(page)  # Through the middle.
+    page.get_by_role("button", name="Enlarge the slice across z").click()
+    panel = across(page, "z")
+    expect(page.get_by_role("slider", name="Slice across")).to_have_count(1)
+    wait_until(lambda: box_of(panel)["width"] > 700 and is_exact(page, "z"))
+    x, y = middle_of(panel)
+    page.mouse.move(x + 1, y + 1)  # Just right of the middle, and below it.
+    value = VOXELS[EDGE // 2, EDGE // 2, EDGE // 2]
+    expect(page.locator(".slice-value")).to_have_text(str(value))
+    expect(page.locator(".slice-name")).to_contain_text(f"{EDGE // 2}, {EDGE // 2}, {EDGE // 2}")
+    # The bar is as long as it says.
+    box = box_of(panel)
+    fitted = min(box["width"], box["height"]) * 0.94 / EDGE
+    bar = page.locator(".slice-scale")
+    length = float((bar.text_content() or "").split()[0])
+    assert box_of(bar.locator("div"))["width"] == pytest.approx(length * fitted, rel=0.02)
+    expect(page.locator(".slice-letters .is-right")).to_have_text("x")
+    page.keyboard.press("+")
+    page.keyboard.press("+")
+    wait_until(lambda: is_exact(page, "z"))
+    # Zoomed: every voxel is a square of one grey.
+    shown = image(page, "z")[..., 0].astype(int)
+    voxel = fitted * 1.5**2 * SCALE
+    assert (np.abs(np.diff(shown[shown.shape[0] // 2])) > 0).mean() < 2.5 / voxel
+    page.keyboard.down("Shift")
+    page.mouse.down()
+    page.mouse.move(x - 60, y, steps=2)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    wait_until(lambda: is_exact(page, "z") and not np.array_equal(image(page, "z")[..., 0], shown))
+    page.keyboard.press("ArrowUp")
+    expect(panel).to_have_attribute("aria-valuenow", str(EDGE // 2 + 1))
+    page.mouse.wheel(0, 40)
+    expect(panel).not_to_have_attribute("aria-valuenow", str(EDGE // 2 + 1))
+    page.keyboard.press("0")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("slider", name="Slice across")).to_have_count(3)
+
+
+def test_an_oblique_slice_is_dragged_and_tilted_in_the_scene(slices: Page) -> None:
+    page = slices
+    page.get_by_role("button", name="Oblique slice", exact=True).click()
+    wait_for_scene(page, "scene.slices.length === 1")
+    wait_until(lambda: page.locator(".slice.is-oblique canvas").count() == 1 and is_exact(page, "oblique"))
+    first = image(page, "oblique")
+    assert first.any()
+    handle = page.get_by_role("slider", name="Oblique plane", exact=True)
+    x, y = middle_of(handle)
+    tilt = middle_of(page.get_by_role("slider", name="Tilt of the oblique plane"))
+    way = np.subtract(tilt, (x, y)) / np.linalg.norm(np.subtract(tilt, (x, y))) * 30
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + way[0], y + way[1], steps=3)
+    page.mouse.up()
+    point = scene(page)["scene"]["slices"][0]["point"]
+    assert np.linalg.norm(np.subtract(point, EDGE // 2)) > 1
+    page.get_by_role("slider", name="Tilt of the oblique plane").focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    wait_for_scene(page, "scene.slices[0].normal[0] > 0.1 || scene.slices[0].normal[0] < -0.1")
+    wait_until(lambda: is_exact(page, "oblique") and not np.array_equal(image(page, "oblique"), first))
+    # The plane of a slice across an axis is dragged too.
+    page.get_by_role("slider", name="Plane across z").focus()
+    page.keyboard.press("ArrowUp")
+    expect(across(page, "z")).to_have_attribute("aria-valuenow", str(EDGE // 2 + 1))
+    page.get_by_role("button", name="Close the oblique slice").click()
+    wait_for_scene(page, "scene.slices.length === 0")
+    expect(page.get_by_role("slider", name="Slice across")).to_have_count(3)
+
+
+def test_distances_are_measured_on_a_slice_with_their_profile(slices: Page) -> None:
+    page = slices
+    page.keyboard.press("3")
+    page.keyboard.press("m")
+    panel = across(page, "z")
+    wait_until(lambda: is_exact(page, "z"))
+    x, y = middle_of(panel)
+    page.mouse.click(x - 40, y)
+    expect(page.locator(".slice-overlay .is-begun circle")).to_have_count(1)
+    page.mouse.click(x + 40, y)
+    wait_for_scene(page, "scene.measures.length === 1")
+    (measure,) = scene(page)["scene"]["measures"]
+    box = box_of(panel)
+    unit = min(box["width"], box["height"]) * 0.94 / EDGE
+    length = float(np.linalg.norm(np.subtract(*measure["points"])))
+    assert length == pytest.approx(80 / unit, rel=0.03)
+    assert [point[2] for point in measure["points"]] == [EDGE // 2] * 2
+    expect(page.get_by_label("Values along the line")).to_be_visible()
+    expect(page.locator(".slice.is-z .measures text")).to_have_count(1)
+    expect(page.locator(".slice.is-y .measures text")).to_have_count(0)  # It lies in this slice only.
+    page.get_by_role("button", name="Remove measure 1").click()
+    wait_for_scene(page, "scene.measures.length === 0")
+    page.keyboard.press("Escape")
+    page.keyboard.press("2")
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_layout_shows_what_it_says_at_every_size(browser: Browser, viewer: Viewer, size: tuple[int, int]) -> None:
+    context = browser.new_context(viewport={"width": size[0], "height": size[1]})
+    page = context.new_page()
+    opened(page, viewer.url)
+    if size[0] < 760:
+        expect(page.get_by_label("Rendering settings")).to_have_count(0)
+    areas = {}
+    for key, name in (("2", "side"), ("3", "four"), ("4", "slices")):
+        page.keyboard.press(key)
+        expect(page.locator(f".stage.is-{name}")).to_have_count(1)
+        expect(page.get_by_role("slider", name="Slice across")).to_have_count(3)
+        wait_until(lambda: all(is_exact(page, axis) for axis in "zyx"))
+        panels = [box_of(across(page, axis)) for axis in "zyx"]
+        for one in panels:
+            assert one["x"] >= 0 and one["x"] + one["width"] <= size[0] and one["y"] + one["height"] <= size[1]
+        areas[name] = [one["width"] * one["height"] for one in panels]
+    assert areas["four"][0] > areas["side"][0] and sum(areas["slices"]) > sum(areas["four"])
+    page.keyboard.press("3")
+    expect(page.locator(".stage.is-four")).to_have_count(1)
+    views = box_of(page.locator(".views"))
+    tile = box_of(across(page, "z"))
+    assert views["width"] == pytest.approx(tile["width"], rel=0.02)
+    assert views["height"] == pytest.approx(tile["height"], rel=0.02)
+    page.keyboard.press("1")
+    expect(page.get_by_role("slider", name="Slice across")).to_have_count(0)
+    context.close()

@@ -59,7 +59,7 @@ def test_slices_on_a_phone_leave_room_for_the_scene_and_video_for_all(pair: tupl
     place = phone.locator(CANVAS).bounding_box()
     assert place is not None and place["width"] == PHONE["width"] and place["height"] > PHONE["height"] / 2
     phone.get_by_role("button", name="Enlarge the slice across y").click()
-    tools, large = (phone.locator(name).bounding_box() for name in (".toolbar", ".slice-window"))
+    tools, large = (phone.locator(name).bounding_box() for name in (".toolbar", ".slice-panel"))
     assert tools is not None and large is not None and large["y"] + large["height"] <= tools["y"]
     phone.get_by_role("button", name="Show all slices").click()
     expect(phone.get_by_role("slider", name="Slice across")).to_have_count(3)

@@ -10,6 +10,9 @@ export type Json = null | boolean | number | string | Json[] | { [name: string]:
 export type Mode = "composite" | "max" | "min" | "mean" | "isosurface";
 export type ShadingName = "none" | "gradient" | "shadow" | "occlusion" | "user";
 export type MeasureKind = "distance" | "angle" | "polyline" | "area" | "box" | "sphere" | "note";
+export type SlabProjection = "mean" | "max" | "min";
+export type SliceAxis = "z" | "y" | "x" | "oblique";
+export type SliceColors = "grey" | "transfer";
 export type Capability = "view" | "control" | "own";
 export type Encoding = "jpeg" | "png" | "h264";
 export type View = "main" | "other";
@@ -118,7 +121,7 @@ export interface Slices {
 /** A slice as a page has room for it. region: left, top, right and bottom of what is in sight, as fractions of the
  * slice; width, height: in pixels. oblique: the first of the scene's `slices`. */
 export interface SliceView {
-  readonly axis: "z" | "y" | "x" | "oblique";
+  readonly axis: SliceAxis;
   readonly width: number;
   readonly height: number;
   readonly region: readonly [number, number, number, number];
@@ -142,7 +145,7 @@ export interface Probe {
 
 /** What is at this place of a slice that is shown? x, y: fractions of the slice. Only the latest is answered. */
 export interface ProbeSlice {
-  readonly axis: "z" | "y" | "x" | "oblique";
+  readonly axis: SliceAxis;
   readonly x: number;
   readonly y: number;
   readonly request?: string;
@@ -159,7 +162,7 @@ export interface Acknowledge {
 
 /** The image of a slice was painted. */
 export interface AcknowledgeSlice {
-  readonly axis: "z" | "y" | "x" | "oblique";
+  readonly axis: SliceAxis;
   readonly number: number;
   readonly type: "acknowledge_slice";
 }
@@ -405,9 +408,9 @@ export interface Labels {
  * labels are those of the slice itself. */
 export interface SliceOptions {
   readonly window: readonly [number, number] | null;
-  readonly colors: "grey" | "transfer";
+  readonly colors: SliceColors;
   readonly thickness: number;
-  readonly projection: "mean" | "max" | "min";
+  readonly projection: SlabProjection;
 }
 
 /** A volume to draw. source: its location; of a series, the time step of the scene. clip: only these voxels (z, y,
@@ -416,7 +419,8 @@ export interface SliceOptions {
  * function, unlit or lit at their boundaries. edit: the state of labels that were painted, 0 as they were opened.
  * user_shading: the hash of a custom shading that was added to the
  * renderer; parameters: (name, value) pairs for it. is_visible: whether it is drawn; every layer has this.
- * slice_options: how a viewer shows its slices across z, y and x. */
+ * slice_options: how a viewer shows its slices across z, y and x. unit: of lengths in the world; "" where it is that
+ * of the file. A spacing that a file states wrongly is corrected by the scale of the transform. */
 export interface VolumeLayer {
   readonly source: string;
   readonly transfer: TransferFunction;
@@ -431,6 +435,7 @@ export interface VolumeLayer {
   readonly is_visible: boolean;
   readonly edit: number;
   readonly slice_options: readonly [SliceOptions, SliceOptions, SliceOptions];
+  readonly unit: string;
 }
 
 /** Where light comes from: `direction` points from the light into the scene; None is a headlight at the eye. */
@@ -574,7 +579,8 @@ export interface SlicePlane {
  * the voxels are still being counted. planes: how slices across z, y and x are shown. orientation: where its axes run
  * and where it lies, in words; empty where the file does not state it. compression: what was lost for it, in words.
  * is_projections: these are the projections of a scan, which has to be reconstructed to become a volume.
- * resembles_projections: no file says so, but they look like projections. */
+ * resembles_projections: no file says so, but they look like projections. axis_code: where its x, y and z run, a
+ * letter each, such as RAS (right, anterior, superior); empty where the file does not state it. */
 export interface LayerDescription {
   readonly name: string;
   readonly shape: readonly [number, number, number];
@@ -592,6 +598,7 @@ export interface LayerDescription {
   readonly compression: string;
   readonly is_projections: boolean;
   readonly resembles_projections: boolean;
+  readonly axis_code: string;
 }
 
 /** Points of the scene, in the order of `scene.points`, with the histogram of their values. */
@@ -817,7 +824,7 @@ export interface SliceRectangle {
  * otherwise a better one follows. For z: y downwards, x to the right; for y: z upwards, x right; for x: z upwards, y
  * right; unless planes of the LayerDescription say otherwise. */
 export interface SliceHeader {
-  readonly axis: "z" | "y" | "x" | "oblique";
+  readonly axis: SliceAxis;
   readonly index: number;
   readonly layer: number;
   readonly revision: number;

@@ -124,7 +124,8 @@ class VolumeLayer:
     function, unlit or lit at their boundaries. edit: the state of labels that were painted, 0 as they were opened.
     user_shading: the hash of a custom shading that was added to the
     renderer; parameters: (name, value) pairs for it. is_visible: whether it is drawn; every layer has this.
-    slice_options: how a viewer shows its slices across z, y and x.
+    slice_options: how a viewer shows its slices across z, y and x. unit: of lengths in the world; "" where it is that
+    of the file. A spacing that a file states wrongly is corrected by the scale of the transform.
     """
 
     source: str
@@ -140,6 +141,7 @@ class VolumeLayer:
     is_visible: bool = True
     edit: int = 0
     slice_options: ThreeSlices = AUTOMATIC
+    unit: str = ""
 
     def __post_init__(self) -> None:
         for what, name, names in (

@@ -14,7 +14,7 @@ from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.camera import Vector
 from pellucid.rendering.scene import SliceLayer, Transform, VolumeLayer
 from pellucid.rendering.slice_options import MAX_THICKNESS, SlabProjection
-from pellucid.volume.slice_planes import AXES, SlicePlane
+from pellucid.volume.slice_planes import AXES, Planes, SlicePlane
 
 SliceAxis = Literal["z", "y", "x", "oblique"]
 Region = tuple[float, float, float, float]
@@ -98,28 +98,35 @@ def axis_rectangle(plane: SlicePlane, index: int, grid: SlicedGrid, transform: T
     )
 
 
-def oblique_rectangle(slice_layer: SliceLayer, grid: SlicedGrid) -> SliceRectangle:
-    """A plane through a volume: a square that all of it fits into. What is up in the world is up in it, as far as the
-    plane allows."""
+def oblique_rectangle(slice_layer: SliceLayer, grid: SlicedGrid, planes: Planes) -> SliceRectangle:
+    """A plane through a volume: a square that all of it fits into, seen along the normal. It looks like the slices
+    across the axis that its normal is nearest to. planes: how those are shown."""
     matrix = slice_layer.transform.matrix() @ np.diag(grid.spacing[::-1])
     shape = np.array(grid.shape[::-1], float)
     middle = matrix @ ((shape - 1) / 2) + np.asarray(slice_layer.transform.translation)
-    edge = float(np.linalg.norm(matrix @ np.diag(shape), "fro"))
     normal = np.asarray(slice_layer.normal) / np.linalg.norm(slice_layer.normal)
     centre = middle + normal * ((np.asarray(slice_layer.point) - middle) @ normal)
-    # The volume's own axes, the one that is most nearly across the plane left out: slices of it look alike.
     own = matrix / np.linalg.norm(matrix, axis=0)
-    left_out = int(np.argmax(np.abs(own.T @ normal)))
-    downwards = own[:, 1 if left_out == 2 else 2]
+    across = int(np.argmax(np.abs(own.T @ normal)))
+    plane = planes[2 - across]
+    downwards, rightwards = (_along(own, name) for name in (plane.down, plane.right))
     down = downwards - normal * (downwards @ normal)
     down /= np.linalg.norm(down)
     right = np.cross(down, normal)
-    right *= np.sign(right @ own[:, 1 if left_out == 0 else 0]) or 1.0
+    right *= np.sign(right @ rightwards) or 1.0
+    sides = matrix @ np.diag(shape)
+    edge = float(max(np.abs(right @ sides).sum(), np.abs(down @ sides).sum()))
     step = normal * float(np.min(np.abs(np.diag(grid.spacing))[np.diag_indices(3)]))
     corner = centre - (right + down) * edge / 2
     return SliceRectangle(
         _vector(corner), _vector(right * edge), _vector(down * edge), _vector(step), is_along_voxels=False
     )
+
+
+def _along(axes: Voxels, name: str) -> Voxels:
+    """The direction of an axis such as "-y", of a volume whose x, y and z run along the columns."""
+    direction: Voxels = axes[:, "xyz".index(name[-1])] * (-1.0 if name.startswith("-") else 1.0)
+    return direction
 
 
 def as_volume(layer: SliceLayer) -> VolumeLayer:

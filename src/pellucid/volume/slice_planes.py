@@ -44,6 +44,17 @@ class SlicePlane:
         turned = voxels if AXES.index(self.down[-1]) < AXES.index(self.right[-1]) else voxels.T
         return turned[::-1] if self.down.startswith("-") else turned
 
+    def flipped(self, signs: tuple[float, float, float]) -> "SlicePlane":
+        """For a volume whose x, y or z runs the other way than stored, where a sign is -1.
+
+        >>> SlicePlane("y", "-z", "x").flipped((-1.0, 1.0, 1.0))
+        SlicePlane(across='y', down='-z', right='-x')
+        """
+        down, right = (
+            _opposite(name) if signs["xyz".index(name[-1])] < 0 else name for name in (self.down, self.right)
+        )
+        return SlicePlane(self.across, down, right)
+
     def extent(self, volume: Volume) -> tuple[float, float]:
         """Height and width in the volume's unit."""
         lengths = {name: n * step for name, n, step in zip(AXES, volume.shape, volume.spacing, strict=True)}

@@ -1,7 +1,7 @@
 // Painting images on canvases. Here: decoding in order, painting the newest, the time of each stage.
 // Not here: where the canvases are (view/), how they are shown (shell/Statistics).
 
-import type { Axis, FrameHeader, SliceHeader, View } from "../protocol";
+import type { FrameHeader, SliceHeader, View } from "../protocol";
 import type { Timing } from "../state/state";
 import { decodeStill, VideoStream, type Decoded } from "./decoder";
 import type { Packet } from "./packet";
@@ -13,7 +13,7 @@ export interface Painted {
 
 export interface PainterListener {
   onPainted: (painted: Painted) => void;
-  onSlice: (header: SliceHeader) => void;
+  onSlice: (header: SliceHeader, image: Packet["image"]) => void;
   onLost: () => void;
 }
 
@@ -38,11 +38,10 @@ interface Kept {
 }
 
 export class Painter {
-  private readonly canvases = new Map<View | Axis, HTMLCanvasElement>();
+  private readonly canvases = new Map<View, HTMLCanvasElement>();
   private readonly lastNumber = new Map<View, number>();
   private readonly streams: Record<View, VideoStream>;
-  private readonly slices = new Map<Axis, SliceHeader>();
-  private readonly kept = new Map<View | Axis, Kept>();
+  private readonly kept = new Map<View, Kept>();
   readonly clock = new ClockOffset();
 
   constructor(private readonly listener: PainterListener) {
@@ -50,7 +49,7 @@ export class Painter {
   }
 
   /** A canvas was added; its last image is shown at once. */
-  attach(name: View | Axis, canvas: HTMLCanvasElement): () => void {
+  attach(name: View, canvas: HTMLCanvasElement): () => void {
     this.canvases.set(name, canvas);
     this.kept.get(name)?.paint(canvas);
     return () => {
@@ -61,12 +60,11 @@ export class Painter {
   /** A new connection numbers its frames from the start. */
   reset(): void {
     this.lastNumber.clear();
-    this.slices.clear();
     for (const stream of Object.values(this.streams)) stream.close();
   }
 
   async receive(packet: Packet, arrivedMs: number): Promise<void> {
-    if (packet.header.type === "slice") return this.paintSlice(packet.header, packet.image);
+    if (packet.header.type === "slice") return this.listener.onSlice(packet.header, packet.image);
     return this.paintFrame(packet.header, packet.image, arrivedMs);
   }
 
@@ -93,24 +91,8 @@ export class Painter {
     this.listener.onPainted({ header, timing: timing(header, wire, decodedMs - arrivedMs, paintedMs - decodedMs, total) });
   }
 
-  private async paintSlice(header: SliceHeader, image: Packet["image"]): Promise<void> {
-    this.slices.set(header.axis, header);
-    let decoded: ImageBitmap;
-    try {
-      decoded = await decodeStill(image, header.encoding);
-    } catch {
-      return;
-    }
-    if (this.slices.get(header.axis) !== header) return decoded.close();
-    this.paint(header.axis, decoded, (canvas) => {
-      draw(canvas, decoded, header.width, header.height);
-      Object.assign(canvas.dataset, { index: header.index, revision: header.revision });
-    });
-    this.listener.onSlice(header);
-  }
-
   /** Paint an image now, and again on a canvas that is added later. */
-  private paint(name: View | Axis, decoded: Decoded, paint: Kept["paint"]): void {
+  private paint(name: View, decoded: Decoded, paint: Kept["paint"]): void {
     const canvas = this.canvases.get(name);
     if (canvas) paint(canvas);
     this.kept.get(name)?.decoded.close();

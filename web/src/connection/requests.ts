@@ -17,6 +17,7 @@ import type {
   MovieRequest,
   NetworkRequest,
   NetworkStarted,
+  PaintRequest,
   ProfileValues,
   ProfileRequest,
   RecentFiles,
@@ -25,7 +26,9 @@ import type {
   RegionRequest,
   RegionValues,
   Revision,
+  SavedLabels,
   SavedState,
+  SaveLabelsRequest,
   CompiledShading,
   Share,
   TaskStarted,
@@ -72,6 +75,8 @@ export const approve = (hash: string): Promise<CompiledShading> => post(`api/sha
 export const profile = (request: ProfileRequest): Promise<ProfileValues> => post("api/profile", request);
 export const labelTable = (layer: number): Promise<LabelList> => get(`api/labels?${query({ layer })}`);
 export const labelCsv = async (layer: number): Promise<string> => (await ask(`api/labels?${query({ layer, format: "csv" })}`)).text();
+export const paintLabels = (request: PaintRequest): Promise<Revision> => post("api/paint", request);
+export const saveLabels = (request: SaveLabelsRequest): Promise<SavedLabels> => post("api/labels/save", request);
 export const sliceWindow = (request: SliceWindowRequest): Promise<SliceWindow> => post("api/slices/window", request);
 export const regionValues = (request: RegionRequest): Promise<RegionValues> => post("api/regions", request);
 export const measureFile = async (format: "csv" | "json"): Promise<string> => (await ask(`api/measures?${query({ format })}`)).text();

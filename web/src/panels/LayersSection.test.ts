@@ -9,7 +9,7 @@ it("names a channel in the source", () => {
 
 it("tells the facts in x, y, z", () => {
   expect(volumeFacts(LAYER)).toBe("30 × 20 × 10 (x, y, z) · uint8");
-  expect(spacingFacts(LAYER)).toBe("spacing 1 × 2 × 3 (x, y, z) µm");
+  expect(spacingFacts(LAYER, null)).toBe("spacing 1 × 2 × 3 (x, y, z) µm");
   expect(orientationFacts({ ...LAYER, orientation: "RAS (x right, y anterior, z superior); origin (1, 2, 3)" })).toBe("RAS");
   expect(orientationFacts({ ...LAYER, orientation: "x right, y front, z down; origin (0, 0, 0)" })).toBe("x right, y front, z down");
 });

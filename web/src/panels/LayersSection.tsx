@@ -6,7 +6,8 @@ import { IconButton } from "../components/Button";
 import { Select } from "../components/Choice";
 import { Icon, type IconName } from "../components/Icon";
 import { Section } from "../components/Section";
-import type { LayerDescription } from "../protocol";
+import { shownSpacing } from "../geometry/placement";
+import type { LayerDescription, Transform } from "../protocol";
 import { useSession } from "../session/session";
 import { canControl, chosenVolume, isOwner, sceneOf } from "../state/selectors";
 import type { LayerKind } from "../state/state";
@@ -96,8 +97,8 @@ export function volumeFacts(layer: LayerDescription): string {
 /** The directions of the axes, without the origin. */
 export const orientationFacts = (layer: LayerDescription): string => (layer.orientation.split(/[(;]/)[0] ?? "").trim();
 
-export function spacingFacts(layer: LayerDescription): string {
-  const spacing = [...layer.spacing].toReversed();
+export function spacingFacts(layer: LayerDescription, transform: Transform | null): string {
+  const spacing = transform ? shownSpacing(layer, transform) : [...layer.spacing].toReversed();
   const text = spacing.every((one) => one === spacing[0]) ? short(spacing[0] ?? 1) : `${spacing.map((one) => short(one)).join(" × ")} (x, y, z)`;
   return `spacing ${text} ${unitText(layer.unit)}`.trim();
 }

@@ -12,6 +12,7 @@ import { RenderingSection } from "./RenderingSection";
 import { MeasureSection } from "./MeasureSection";
 import { NetworkSection } from "./NetworkSection";
 import { LabelsSection } from "./labels/LabelsSection";
+import { PlacementSection } from "./PlacementSection";
 import { MeshSection, PointsSections } from "./OtherLayers";
 import { TransferSection } from "./transfer/TransferSection";
 import { ViewSection } from "./ViewSection";
@@ -65,6 +66,7 @@ function Chosen(): ReactNode {
       )}
       <RenderingSection chosen={volume} />
       <ClipSection chosen={volume} />
+      <PlacementSection chosen={volume} />
       {mayApply && !layer.labels ? <NetworkSection chosen={volume} /> : null}
     </>
   );

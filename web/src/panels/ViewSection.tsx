@@ -16,6 +16,7 @@ export function ViewSection(): ReactNode {
   const isParallel = useSelect((state) => state.camera?.field_of_view_deg === null);
   const background = useSelect((state) => sceneOf(state)?.background ?? null);
   const isScaleShown = useSelect((state) => state.interface.isScaleShown);
+  const arePlanesShown = useSelect((state) => state.interface.areSlicePlanesShown);
   const isJittered = useSelect((state) => sceneOf(state)?.is_jittered ?? true);
   const annotations = useSelect((state) => sceneOf(state)?.annotations ?? null);
   const choose = (kind: "perspective" | "parallel"): void => {
@@ -44,6 +45,7 @@ export function ViewSection(): ReactNode {
           />
         </label>
       ) : null}
+      <Switch label="Planes of the slices in the scene" isOn={arePlanesShown} onChange={(isOn) => session.page({ areSlicePlanesShown: isOn })} />
       <Switch label="Scale bar" isOn={isScaleShown} onChange={(isOn) => session.page({ isScaleShown: isOn })} />
       {annotations ? (
         <Switch

@@ -3,10 +3,12 @@
 import { fitCamera, restoreFirstView } from "../connection/requests";
 import { lookingFromNext, moved, turned, zoomed } from "../geometry/camera";
 import { isMeasureKind } from "../geometry/measuring";
-import { middle } from "../geometry/slices";
-import type { Camera } from "../protocol";
-import { areSlicesShown, canControl, isComparing, isEmptyScene, isOwner } from "../state/selectors";
-import type { PageState } from "../state/state";
+import { middle, voxelInWorld } from "../geometry/slicePlace";
+import { windowOf } from "../geometry/greyWindow";
+import type { Camera, SliceLayer } from "../protocol";
+import { nextRadius, paintedLayer } from "../slices/painting";
+import { areSlicesShown, canControl, isComparing, isEmptyScene, isOwner, sceneOf } from "../state/selectors";
+import type { Layout, PageState } from "../state/state";
 import { animateCamera } from "./cameraAnimation";
 import type { Session } from "./session";
 
@@ -19,6 +21,15 @@ export interface Action {
   isAllowed?: (state: PageState) => boolean;
 }
 
+const OBLIQUE = [0, 0.6, 0.8] as const;
+const GREY = [
+  [0, [0, 0, 0]],
+  [1, [1, 1, 1]],
+] as const;
+const SOLID = [
+  [0, 1],
+  [1, 1],
+] as const;
 const TURN = 0.09;
 const MOVE = 0.04;
 const ZOOM = 0.9;
@@ -32,6 +43,10 @@ function look(change: (camera: Camera) => Camera): (session: Session) => void {
 
 const canControlScene = (state: PageState): boolean => canControl(state) && !isEmptyScene(state);
 const canUseScene = (state: PageState): boolean => state.welcome?.capability !== "view" && !isEmptyScene(state);
+
+const canPaint = (state: PageState): boolean => canControl(state) && paintedLayer(state) !== null;
+
+const canCut = (state: PageState): boolean => canControl(state) && (state.layers?.layers.length ?? 0) > 0;
 
 function lookAlong(axis: number): (session: Session) => void {
   return (session) => {
@@ -63,8 +78,17 @@ export const ACTIONS = {
   undo: { name: "Undo", group: "Tools", keys: ["Control+z"], run: (session) => session.send({ type: "undo" }), isAllowed: (state) => canControl(state) && (state.server?.can_undo ?? false) },
   redo: { name: "Redo", group: "Tools", keys: ["Control+Shift+z", "Control+y"], run: (session) => session.send({ type: "redo" }), isAllowed: (state) => canControl(state) && (state.server?.can_redo ?? false) },
   files: { name: "Open a file", group: "Tools", keys: ["o"], run: toggleFiles, isAllowed: isOwner },
-  slices: { name: "Slices", group: "Tools", keys: ["s"], run: toggleSlices, isAllowed: (state) => canControl(state) && (state.layers?.layers.length ?? 0) > 0 },
+  slices: { name: "Slices", group: "Tools", keys: ["s"], run: toggleSlices, isAllowed: canCut },
+  layoutScene: { name: "Layout: the scene alone", group: "View", keys: ["1"], run: (session) => setLayout(session, "scene"), isAllowed: canCut },
+  layoutSide: { name: "Layout: slices beside the scene", group: "View", keys: ["2"], run: (session) => setLayout(session, "side"), isAllowed: canCut },
+  layoutFour: { name: "Layout: the scene and slices, all of the same size", group: "View", keys: ["3"], run: (session) => setLayout(session, "four"), isAllowed: canCut },
+  layoutSlices: { name: "Layout: slices alone", group: "View", keys: ["4"], run: (session) => setLayout(session, "slices"), isAllowed: canCut },
+  oblique: { name: "Oblique slice", group: "Tools", keys: ["q"], run: toggleOblique, isAllowed: canCut },
   clip: { name: "Clipping handles", group: "Tools", keys: ["c"], run: toggle("areClipHandlesShown"), isAllowed: canControlScene },
+  paint: { name: "Paint labels on slices", group: "Tools", keys: ["d"], run: (session) => toggleBrush(session, "paint"), isAllowed: canPaint },
+  erase: { name: "Erase labels on slices", group: "Tools", keys: ["e"], run: (session) => toggleBrush(session, "erase"), isAllowed: canPaint },
+  smallerBrush: { name: "Smaller brush", group: "Tools", keys: ["["], run: resizeBrush(-1), isAllowed: canPaint },
+  largerBrush: { name: "Larger brush", group: "Tools", keys: ["]"], run: resizeBrush(1), isAllowed: canPaint },
   measure: { name: "Measure", group: "Tools", keys: ["m"], run: toggleMeasuring, isAllowed: canControlScene },
   compare: { name: "Compare side by side", group: "Tools", keys: ["b"], run: toggleCompare, isAllowed: canControlScene },
   capture: { name: "Image or movie", group: "Tools", keys: ["p"], run: (session) => session.openDialog("capture"), isAllowed: canUseScene },
@@ -108,6 +132,53 @@ function toggleSlices(session: Session): void {
   const layer = state.layers?.layers[0];
   if (areSlicesShown(state)) session.cut(null);
   else if (layer) session.cut(middle(layer.shape));
+}
+
+export function setLayout(session: Session, layout: Layout | "scene"): void {
+  const state = session.store.get();
+  if (layout === "scene") return session.cut(null);
+  session.page({ layout, largeSlice: null });
+  if (!areSlicesShown(state)) toggleSlices(session);
+}
+
+/** A plane through the cross-hair, between the slices; or none. */
+function toggleOblique(session: Session): void {
+  const state = session.store.get();
+  const scene = sceneOf(state);
+  const [layer, description] = [scene?.volumes[0], state.layers?.layers[0]];
+  if (!scene || !layer || !description) return;
+  if (scene.slices.length > 0) return session.set(["slices", 0], null);
+  const voxel = state.crossHair?.voxel ?? middle(description.shape);
+  const slice: SliceLayer = {
+    source: layer.source,
+    point: voxelInWorld(description, layer.transform, voxel),
+    normal: OBLIQUE,
+    transfer: { ...layer.transfer, colors: GREY, opacities: SOLID, gamma: 1, edges: null, is_preintegrated: false, value_range: windowOf({ ...layer.slice_options[0], window: null }, layer, description) },
+    opacity: 1,
+    is_solid: true,
+    labels: layer.labels,
+    clip: null,
+    transform: layer.transform,
+    is_visible: false,
+    slice_options: layer.slice_options[0],
+  };
+  session.set(["slices", 0], slice);
+  if (!areSlicesShown(state)) toggleSlices(session);
+}
+
+function toggleBrush(session: Session, tool: "paint" | "erase"): void {
+  const state = session.store.get();
+  const painted = paintedLayer(state);
+  if (!painted) return;
+  session.page({ tool: state.interface.tool === tool ? "turn" : tool, chosen: { kind: "volumes", index: painted.index } });
+  if (!areSlicesShown(state)) toggleSlices(session);
+}
+
+function resizeBrush(way: number): (session: Session) => void {
+  return (session) => {
+    const { brush } = session.store.get().interface;
+    session.page({ brush: { ...brush, radius: nextRadius(brush.radius, way) } });
+  };
 }
 
 function toggleMeasuring(session: Session): void {

@@ -1,26 +1,27 @@
 // Probing a position of the image. Only the latest request counts; earlier ones resolve to null.
 
-import type { Hit, Probe, ProbeResult, View } from "../protocol";
+import type { Hit, Probe, ProbeResult, ProbeSlice } from "../protocol";
 
 type Resolve = (hit: Hit | null) => void;
+export type Question = Omit<Probe, "request"> | Omit<ProbeSlice, "request">;
 
 export class ProbeQueue {
   private count = 0;
   private readonly waiting = new Map<string, Resolve>();
 
-  constructor(private readonly send: (message: Probe) => boolean) {}
+  constructor(private readonly send: (message: Probe | ProbeSlice) => boolean) {}
 
   /** Whether a request is in progress: while the mouse moves, one at a time is enough. */
   get isBusy(): boolean {
     return this.waiting.size > 0;
   }
 
-  ask(x: number, y: number, view: View): Promise<Hit | null> {
+  ask(question: Question): Promise<Hit | null> {
     this.forget();
     const request = `probe-${++this.count}`;
     return new Promise((resolve) => {
       this.waiting.set(request, resolve);
-      if (!this.send({ type: "probe", x, y, view, request })) this.forget();
+      if (!this.send({ ...question, request })) this.forget();
     });
   }
 

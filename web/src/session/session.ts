@@ -2,8 +2,11 @@
 // Here: what a user can do, as methods. Not here: how it looks (view/, panels/), how it is sent (connection/).
 
 import { createContext, useContext } from "react";
-import { NAMES, type Voxel } from "../geometry/slices";
+import { NAMES, type Voxel } from "../geometry/slicePlace";
+import type { SliceZoom } from "../geometry/sliceView";
+import type { ShownSlice } from "../slices/shownSlice";
 import { Painter, type Painted } from "../connection/painter";
+import { SliceImages } from "../connection/sliceImages";
 import { unpack } from "../connection/packet";
 import { supportedEncodings } from "../connection/decoder";
 import type { Access } from "../connection/access";
@@ -11,7 +14,7 @@ import { AccessDenied } from "../connection/pageSession";
 import { openLink } from "../connection/requests";
 import { RequestError } from "../connection/requestError";
 import { Socket } from "../connection/socket";
-import type { Axis, Camera, Change, Encoding, Hit, Incoming, Outgoing, ErrorMessage, SliceOptions, View } from "../protocol";
+import type { Axis, Camera, Change, Encoding, Hit, Incoming, Outgoing, ErrorMessage, SliceAxis, SliceOptions, View } from "../protocol";
 import { MAX_EDGE, VERSION } from "../protocol";
 import type { Dialog, Interface, Notice } from "../state/state";
 import type { Store } from "../state/store";
@@ -20,12 +23,15 @@ import { isComparing } from "../state/selectors";
 import { SliceSender, CameraSender } from "./cameraSender";
 import { SceneEditor } from "./sceneEditor";
 import { ProbeQueue } from "./probeQueue";
+import { SliceViewSender } from "./sliceViewSender";
 
 const RATE_WINDOW_MS = 1000;
 const NOTICE_MS = 7000;
 
 export class Session {
   readonly painter: Painter;
+  readonly sliceImages: SliceImages;
+  readonly sliceViews: SliceViewSender;
   private readonly socket: Socket;
   private readonly sceneEditor: SceneEditor;
   private readonly cameraSender: CameraSender;
@@ -34,6 +40,7 @@ export class Session {
   private encodings: readonly Encoding[] = ["jpeg", "png"];
   private size = { width: 1280, height: 720 };
   private paintedAtMs: number[] = [];
+  private wantedOnSlice: { axis: SliceAxis; u: number; v: number } | null = null;
   private noticeCount = 0;
 
   constructor(
@@ -42,7 +49,7 @@ export class Session {
   ) {
     this.painter = new Painter({
       onPainted: (painted) => this.painted(painted),
-      onSlice: () => undefined,
+      onSlice: (header, image) => void this.sliceImages.receive(header, image),
       onLost: () => this.send({ type: "key_frame" }),
     });
     this.socket = new Socket(
@@ -66,6 +73,11 @@ export class Session {
     this.sceneEditor = new SceneEditor(store, (message) => this.send(message));
     this.cameraSender = new CameraSender((message) => this.send(message));
     this.sliceSender = new SliceSender((message) => this.send(message));
+    this.sliceViews = new SliceViewSender((message) => this.send(message));
+    this.sliceImages = new SliceImages((header, isDecoded) => {
+      this.send({ type: "acknowledge_slice", axis: header.axis, number: header.number });
+      if (isDecoded) store.dispatch({ type: "slice-shown", header });
+    });
     this.probeQueue = new ProbeQueue((message) => this.send(message));
   }
 
@@ -119,28 +131,44 @@ export class Session {
   cut(voxel: Voxel | null, layer = 0): void {
     const by = this.store.get().welcome?.client ?? "";
     this.store.dispatch({ type: "cut", crossHair: { type: "cross_hair", voxel, layer, by } });
-    this.sliceSender.cut({ type: "slices", voxel, layer, edge: this.sliceEdge(layer) });
+    this.sliceSender.cut({ type: "slices", voxel, layer });
   }
 
   /** Show one slice in place of everything else; null shows all three beside the scene. */
-  enlargeSlice(axis: Axis | null): void {
-    if (this.store.get().interface.largeSlice === axis) return;
-    this.page({ largeSlice: axis });
-    const { crossHair } = this.store.get();
-    if (crossHair?.voxel) this.cut(crossHair.voxel, crossHair.layer);
+  enlargeSlice(axis: SliceAxis | null): void {
+    if (this.store.get().interface.largeSlice !== axis) this.page({ largeSlice: axis });
   }
 
-  /** How slices of a volume across an axis are shown. */
-  setSlice<Name extends keyof SliceOptions>(layer: number, axis: Axis, name: Name, value: SliceOptions[Name], isMoving = false): void {
-    this.set(["volumes", layer, "slice_options", NAMES.indexOf(axis), name], value, isMoving);
+  /** Show another part of a slice. */
+  zoomSlice(axis: SliceAxis, zoom: SliceZoom): void {
+    this.page({ sliceZoom: { ...this.store.get().interface.sliceZoom, [axis]: zoom } });
   }
 
-  /** Pixels of the longer side of a slice's image: as it is shown, or, of a large one, a pixel for each voxel. */
-  private sliceEdge(layer: number): number {
-    const { layers, interface: page } = this.store.get();
-    if (page.largeSlice === null) return Math.round(Math.min(1024, (innerHeight / 3) * devicePixelRatio * 1.4));
-    const voxels = Math.max(...(layers?.layers[layer]?.shape ?? [1]));
-    return Math.round(Math.min(2048, Math.max(voxels, Math.max(innerHeight, innerWidth) * devicePixelRatio)));
+  /** How a slice is shown. An oblique one has its window in the scene, too. */
+  setSlice<Name extends keyof SliceOptions>(slice: ShownSlice, name: Name, value: SliceOptions[Name], isMoving = false): void {
+    if (slice.axis !== "oblique") return this.set(["volumes", slice.layer, "slice_options", NAMES.indexOf(slice.axis as Axis), name], value, isMoving);
+    const changes: Change[] = [{ path: ["slices", 0, "slice_options", name], value: json(value) }];
+    const range = name === "window" ? ((value as SliceOptions["window"]) ?? slice.range) : null;
+    if (range) changes.push({ path: ["slices", 0, "transfer", "value_range"], value: json(range) });
+    return this.change(changes, isMoving);
+  }
+
+  /** What is under the pointer on a slice; null: it is on none. One question at a time; the last place is always asked. */
+  probeSlice(axis: SliceAxis | null, u: number, v: number): void {
+    const isOn = axis !== null && u >= 0 && u <= 1 && v >= 0 && v <= 1;
+    this.wantedOnSlice = isOn ? { axis, u, v } : null;
+    if (!isOn) return this.store.dispatch({ type: "hit", hit: null });
+    if (this.isProbing) return;
+    const wanted = this.wantedOnSlice;
+    void this.askSlice(axis, u, v).then((hit) => {
+      if (this.wantedOnSlice === null) return;
+      this.store.dispatch({ type: "hit", hit, slice: axis });
+      if (this.wantedOnSlice !== wanted) this.probeSlice(this.wantedOnSlice.axis, this.wantedOnSlice.u, this.wantedOnSlice.v);
+    });
+  }
+
+  askSlice(axis: SliceAxis, u: number, v: number): Promise<Hit | null> {
+    return this.probeQueue.ask({ type: "probe_slice", axis, x: u, y: v });
   }
 
   /** Set a property of the scene. isMoving: a control is being dragged, and more changes will follow. */
@@ -153,7 +181,7 @@ export class Session {
   }
 
   probe(x: number, y: number, view: View): Promise<Hit | null> {
-    return this.probeQueue.ask(x, y, view);
+    return this.probeQueue.ask({ type: "probe", x, y, view });
   }
 
   get isProbing(): boolean {
@@ -192,6 +220,7 @@ export class Session {
     this.painter.reset();
     this.probeQueue.forget();
     this.sceneEditor.reset();
+    this.sliceImages.clear();
     this.send({ type: "hello", version: VERSION, proof, ...this.size, encodings: [...this.encodings] });
   }
 
@@ -205,6 +234,7 @@ export class Session {
       this.painter.clock.observe(message.clock_at_ms, performance.now());
       // A restarted instance does not know our slices.
       if (crossHair?.voxel) this.cut(crossHair.voxel, crossHair.layer);
+      this.sliceViews.resend();
     }
   }
 
@@ -227,7 +257,6 @@ export class Session {
 /** As in the style sheets: the panel opens over the scene, slices are below it. */
 const NARROW = "(max-width: 760px)";
 
-/** Pixels that a slice can fill. */
 export const SessionContext = createContext<Session | null>(null);
 
 export function useSession(): Session {

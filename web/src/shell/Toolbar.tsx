@@ -6,7 +6,7 @@ import type { IconName } from "../components/Icon";
 import { isMeasureKind } from "../geometry/measuring";
 import { actionOf, mayRun, type ActionName } from "../session/actions";
 import { useSession } from "../session/session";
-import { areSlicesShown, isComparing } from "../state/selectors";
+import { areSlicesShown, isComparing, sceneOf } from "../state/selectors";
 import type { PageState } from "../state/state";
 import { useSelect } from "../state/store";
 
@@ -26,6 +26,7 @@ const GROUPS: readonly (readonly Tool[])[] = [
   ],
   [
     { action: "slices", icon: "slices", isOn: areSlicesShown },
+    { action: "oblique", icon: "oblique", isOn: (state) => (sceneOf(state)?.slices.length ?? 0) > 0 },
     { action: "clip", icon: "clip", isOn: (state) => state.interface.areClipHandlesShown },
     { action: "measure", icon: "ruler", isOn: (state) => isMeasureKind(state.interface.tool) },
     { action: "compare", icon: "compare", isOn: isComparing },

@@ -6,14 +6,16 @@ import { Icon } from "../components/Icon";
 import { orientationFacts, spacingFacts, volumeFacts } from "../panels/LayersSection";
 import { pathOf } from "../session/location";
 import { reconstruct } from "../session/openFile";
+import { actionOf, mayRun, setLayout } from "../session/actions";
 import { useSession } from "../session/session";
-import { canControl, isEmptyScene, isOwner } from "../state/selectors";
+import { areSlicesShown, canControl, isEmptyScene, isOwner, sceneOf } from "../state/selectors";
 import { useSelect } from "../state/store";
 
 export function TopBar(): ReactNode {
   const session = useSession();
   const layer = useSelect((state) => state.layers?.layers[0] ?? null);
   const name = useSelect((state) => state.layers?.layers[0]?.name ?? state.layers?.points[0]?.name ?? state.layers?.meshes[0]?.name ?? "Pellucid");
+  const transform = useSelect((state) => sceneOf(state)?.volumes[0]?.transform ?? null);
   const isPanelOpen = useSelect((state) => state.interface.isPanelOpen);
   const isEmpty = useSelect(isEmptyScene);
   return (
@@ -22,7 +24,7 @@ export function TopBar(): ReactNode {
         <h1 title={name}>{name}</h1>
         {layer ? (
           <p className="hint number">
-            {volumeFacts(layer)} <span className="dot" /> {spacingFacts(layer)}
+            {volumeFacts(layer)} <span className="dot" /> {spacingFacts(layer, transform)}
             {layer.is_projections ? <Projections /> : null}
             {layer.resembles_projections ? (
               <span title="Every row of every image loses as much light as in the others, as in the views of a scan. Reconstruct the scan from its own files to see the object.">
@@ -47,9 +49,35 @@ export function TopBar(): ReactNode {
       </div>
       <div className="top-right">
         <People />
+        {isEmpty || !layer ? null : <LayoutButtons />}
         {isEmpty ? null : <IconButton icon="panel" label="Panel" shortcut="\" isOn={isPanelOpen} onClick={() => session.page({ isPanelOpen: !isPanelOpen })} />}
       </div>
     </header>
+  );
+}
+
+const LAYOUTS = [
+  { layout: "scene", action: "layoutScene", icon: "layoutScene" },
+  { layout: "side", action: "layoutSide", icon: "layoutSide" },
+  { layout: "four", action: "layoutFour", icon: "layoutFour" },
+  { layout: "slices", action: "layoutSlices", icon: "layoutSlices" },
+] as const;
+
+/** How the scene and its slices are arranged. */
+function LayoutButtons(): ReactNode {
+  const session = useSession();
+  const shown = useSelect((state) => (areSlicesShown(state) ? state.interface.layout : "scene"));
+  const mayControl = useSelect((state) => mayRun(actionOf("slices"), state));
+  return (
+    <div className="layouts pane" role="group" aria-label="Layout">
+      {LAYOUTS.map(({ layout, action, icon }) => {
+        const { name, keys } = actionOf(action);
+        const [key = ""] = keys;
+        // Who only watches chooses between the arrangements of what is shown.
+        const isOff = !mayControl && (layout === "scene" || shown === "scene");
+        return <IconButton key={layout} icon={icon} label={name} shortcut={key} isOn={layout === shown} isDisabled={isOff} onClick={() => setLayout(session, layout)} />;
+      })}
+    </div>
   );
 }
 

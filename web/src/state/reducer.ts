@@ -1,7 +1,7 @@
 // How the page's state changes. Here: one pure function. Not here: sending, drawing, timers (session/).
 
 import type { Vector } from "../geometry/vector";
-import type { Camera, Change, CrossHair, Hit, Outgoing, Progress, ReconstructionRun, Reconstructions, ReconstructionDraft } from "../protocol";
+import type { Camera, Change, CrossHair, Hit, Outgoing, Progress, ReconstructionRun, Reconstructions, ReconstructionDraft, SliceAxis, SliceHeader } from "../protocol";
 import { merged } from "./scene";
 import type { Interface, ConnectionState, Notice, PageState, Run, Shown } from "./state";
 
@@ -15,7 +15,8 @@ export type Action =
   | { type: "set_camera"; camera: Camera }
   | { type: "cut"; crossHair: CrossHair }
   | { type: "shown"; shown: Shown }
-  | { type: "hit"; hit: Hit | null }
+  | { type: "hit"; hit: Hit | null; slice?: SliceAxis | null }
+  | { type: "slice-shown"; header: SliceHeader }
   | { type: "interface"; change: Partial<Interface> }
   | { type: "notice"; notice: Notice }
   | { type: "dismiss"; id: number }
@@ -47,9 +48,11 @@ export function reduce(state: PageState, action: Action): PageState {
     case "shown":
       return { ...state, shown: action.shown };
     case "hit":
-      return state.hit === action.hit ? state : { ...state, hit: action.hit };
+      return state.hit === action.hit && state.hitSlice === (action.slice ?? null) ? state : { ...state, hit: action.hit, hitSlice: action.slice ?? null };
+    case "slice-shown":
+      return { ...state, sliceHeaders: { ...state.sliceHeaders, [action.header.axis]: action.header } };
     case "interface":
-      return withLayers({ ...state, interface: { ...state.interface, ...action.change } });
+      return withLayers({ ...state, interface: withPickedBrush({ ...state.interface, ...action.change }, action.change) });
     case "notice":
       return { ...state, notices: [...state.notices.filter((one) => one.what !== action.notice.what), action.notice].slice(-MAX_NOTICES) };
     case "dismiss":
@@ -63,6 +66,11 @@ export function reduce(state: PageState, action: Action): PageState {
     case "measure-points":
       return { ...state, measurePoints: action.points };
   }
+}
+
+/** What is picked is painted. */
+function withPickedBrush(page: Interface, { label }: Partial<Interface>): Interface {
+  return label ? { ...page, brush: { ...page.brush, label: label.label } } : page;
 }
 
 function heard(state: PageState, message: Outgoing, atMs: number): PageState {

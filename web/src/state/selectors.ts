@@ -1,6 +1,6 @@
 // Selectors for components. Here: the scene with pending changes, permissions.
 
-import type { Camera, LayerDescription, Scene, VolumeLayer } from "../protocol";
+import type { Camera, LayerDescription, Scene, SliceAxis, VolumeLayer } from "../protocol";
 import { changedBy } from "./scene";
 import type { PageState } from "./state";
 
@@ -66,6 +66,12 @@ export function canControl(state: PageState): boolean {
 }
 
 export const isComparing = (state: PageState): boolean => (state.server?.other ?? null) !== null;
+const AXES: readonly SliceAxis[] = ["z", "y", "x"];
+const WITH_OBLIQUE: readonly SliceAxis[] = [...AXES, "oblique"];
+
+/** The slices that there are beside the scene. */
+export const shownAxes = (scene: Scene): readonly SliceAxis[] => (scene.slices.length > 0 ? WITH_OBLIQUE : AXES);
+
 export const areSlicesShown = (state: PageState): boolean => (state.crossHair?.voxel ?? null) !== null;
 export function isEmptyScene({ server }: PageState): boolean {
   if (!server) return false;

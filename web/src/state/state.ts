@@ -1,9 +1,9 @@
 // Everything that the page shows, as one value.
 // Here: its type and initial value. Not here: how it changes (reducer.ts), where pixels are (connection/painter.ts).
 
+import { FITTED, type SliceZoom } from "../geometry/sliceView";
 import type { Vector } from "../geometry/vector";
 import type {
-  Axis,
   Camera,
   Change,
   ControlsStatus,
@@ -17,6 +17,8 @@ import type {
   Progress,
   Shading,
   SceneState,
+  SliceAxis,
+  SliceHeader,
   TaskStatus,
   View,
   Welcome,
@@ -31,8 +33,20 @@ export type ConnectionState =
   | { phase: "waiting"; what: string; remedy: string; retryAtMs: number }
   | { phase: "closed"; what: string; remedy: string };
 
+/** side: slices beside the scene; four: all of the same size; slices: without the scene. */
+export type Layout = "side" | "four" | "slices";
 export type LayerKind = "volumes" | "points" | "meshes";
-export type Tool = "turn" | MeasureKind;
+export type Tool = "turn" | "paint" | "erase" | MeasureKind;
+
+/** label: what is painted. radius: in voxels of the labels. isBall: in all directions, not only in the slice. isOnlyEmpty:
+ * paint leaves other labels as they are; isOnlyLabel: the eraser removes this label only. */
+export interface Brush {
+  label: number;
+  radius: number;
+  isBall: boolean;
+  isOnlyEmpty: boolean;
+  isOnlyLabel: boolean;
+}
 /** scans: the files too, to choose a scan that is to be reconstructed. */
 export type Drawer = "files" | "scans" | "shading" | "none";
 export type Dialog = "help" | "capture" | "export" | "share" | "none";
@@ -78,7 +92,13 @@ export interface Interface {
   /** The scan that is about to be reconstructed, by its path; empty where there is none. */
   scan: string;
   /** The slice that takes the place of the scene and of the other two. */
-  largeSlice: Axis | null;
+  largeSlice: SliceAxis | null;
+  /** How slices are arranged while there are any. */
+  layout: Layout;
+  /** Which part of each slice is in sight. */
+  sliceZoom: Readonly<Record<SliceAxis, SliceZoom>>;
+  areSlicePlanesShown: boolean;
+  brush: Brush;
   chosen: Chosen;
   /** The label that was picked, and its layer. */
   label: { layer: number; label: number } | null;
@@ -126,6 +146,10 @@ export interface PageState {
   idle: (IdleStatus & { atMs: number }) | null;
   crossHair: CrossHair | null;
   hit: Hit | null;
+  /** The slice that the pointer is on. */
+  hitSlice: SliceAxis | null;
+  /** Of the image that each slice shows. */
+  sliceHeaders: Readonly<Partial<Record<SliceAxis, SliceHeader>>>;
   /** Of the measure that is being made. */
   measurePoints: readonly Vector[];
   notices: readonly Notice[];
@@ -152,6 +176,8 @@ export const BEGINNING: PageState = {
   idle: null,
   crossHair: null,
   hit: null,
+  hitSlice: null,
+  sliceHeaders: {},
   measurePoints: [],
   notices: [],
   shown: null,
@@ -169,6 +195,10 @@ export const BEGINNING: PageState = {
     dialog: "none",
     scan: "",
     largeSlice: null,
+    layout: "side",
+    sliceZoom: { z: FITTED, y: FITTED, x: FITTED, oblique: FITTED },
+    areSlicePlanesShown: true,
+    brush: { label: 1, radius: 4, isBall: false, isOnlyEmpty: false, isOnlyLabel: false },
     chosen: { kind: "volumes", index: 0 },
     label: null,
     editedView: "main",

@@ -24,6 +24,7 @@ export const VOLUME: VolumeLayer = {
   labels: null,
   is_visible: true,
   edit: 0,
+  unit: "",
   slice_options: [
     { window: null, colors: "grey", thickness: 1, projection: "mean" },
     { window: null, colors: "grey", thickness: 1, projection: "mean" },
@@ -68,6 +69,7 @@ export const LAYER: LayerDescription = {
   compression: "",
   is_projections: false,
   resembles_projections: false,
+  axis_code: "",
 };
 
 export const STATE: SceneState = {

@@ -10,7 +10,8 @@ import { Legend } from "./Legend";
 import { Measures } from "./Measures";
 import { ViewCanvas } from "./ViewCanvas";
 import { ScaleBar } from "./ScaleBar";
-import { Slices } from "./Slices";
+import { SlicePlanes } from "../slices/SlicePlanes";
+import { Slices } from "../slices/Slices";
 
 const MAIN = "The scene. Arrow keys rotate, Shift and arrow keys pan, plus and minus zoom, question mark opens the help.";
 
@@ -18,6 +19,7 @@ export function Stage(): ReactNode {
   const session = useSession();
   const images = useRef<HTMLDivElement>(null);
   const areSlices = useSelect(areSlicesShown);
+  const layout = useSelect((state) => state.interface.layout);
   const isCompared = useSelect(isComparing);
   const ratio = useSelect(foreignRatio);
   const isCovered = useSelect((state) => state.interface.scan !== "");
@@ -31,11 +33,12 @@ export function Stage(): ReactNode {
     return () => observer.disconnect();
   }, [session]);
   return (
-    <main className={areSlices ? "stage has-slices" : "stage"} inert={isCovered}>
+    <main className={areSlices ? `stage has-slices is-${layout}` : "stage"} inert={isCovered}>
       <div className={`views${isCompared ? " is-compared" : ""}${ratio ? " is-fitted" : ""}`} style={{ "--ratio": ratio ?? 1 } as CSSProperties} ref={images}>
         <div className="view">
           <div className="frame">
             <ViewCanvas view="main" label={MAIN} />
+            {areSlices ? <SlicePlanes /> : null}
             <ClipHandles />
             <Measures />
           </div>

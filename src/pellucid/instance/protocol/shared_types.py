@@ -87,7 +87,8 @@ class LayerDescription:
     the voxels are still being counted. planes: how slices across z, y and x are shown. orientation: where its axes run
     and where it lies, in words; empty where the file does not state it. compression: what was lost for it, in words.
     is_projections: these are the projections of a scan, which has to be reconstructed to become a volume.
-    resembles_projections: no file says so, but they look like projections.
+    resembles_projections: no file says so, but they look like projections. axis_code: where its x, y and z run, a
+    letter each, such as RAS (right, anterior, superior); empty where the file does not state it.
     """
 
     name: str
@@ -106,6 +107,7 @@ class LayerDescription:
     compression: str = ""
     is_projections: bool = False
     resembles_projections: bool = False
+    axis_code: str = ""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,8 @@ async def labels(
         raise InvalidInput(f"Layer {layer} is being loaded.", remedy="Try again in a moment.")
     with session.idle.held_off():
         table = await session.label_tables.table(chosen.source, session.history.scene.time)
-    text = await asyncio.to_thread(_text, format, layer, chosen, table, facts.spacing, _unit(session, facts.unit))
+    unit = session.catalogue.unit(chosen) or session.catalogue.world_unit(session.history.scene)
+    text = await asyncio.to_thread(_text, format, layer, chosen, table, facts.spacing, unit)
     return Response(text, media_type="text/csv" if format == "csv" else "application/json")
 
 
@@ -69,12 +70,6 @@ async def redo(session: Here) -> http_bodies.Revision:
     session.history.redo()
     session.scene_changed()
     return http_bodies.Revision(session.history.revision)
-
-
-def _unit(session: Here, unit: str) -> str:
-    """Of the labels; without one, of the volume that they lie over."""
-    known = (session.catalogue.facts(one.source) for one in session.history.scene.volumes)
-    return unit or next((facts.unit for facts in known if facts is not None and facts.unit), "")
 
 
 def _text(format: str, *described: object) -> str:

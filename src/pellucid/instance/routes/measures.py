@@ -39,7 +39,7 @@ async def region(requested: RegionRequest, session: Here, has: Has) -> RegionVal
 async def measures(session: Here, has: Has, format: Literal["json", "csv"] = "json") -> Response:
     """Every measure of the scene: a MeasureList, or a CSV file."""
     rows = [await _row(session, measure, has) for measure in session.history.scene.measures]
-    found = MeasureList(_unit(session), tuple(rows))
+    found = MeasureList(session.catalogue.world_unit(session.history.scene), tuple(rows))
     text = to_csv(found) if format == "csv" else json.dumps(asdict(found))
     return Response(text, media_type="text/csv" if format == "csv" else "application/json")
 
@@ -69,8 +69,3 @@ async def _region_values(session: Here, measure: Measure, has: Capability) -> Re
         session.worker.cancel(future)
         raise
     return reply.values
-
-
-def _unit(session: Here) -> str:
-    known = (session.catalogue.facts(one.source) for one in session.history.scene.volumes)
-    return next((facts.unit for facts in known if facts is not None and facts.unit), "")

@@ -4,6 +4,7 @@ Here: Catalogue, by source; and placing what was described into a scene.
 Not here: finding the facts out (workers), files and folders (files).
 """
 
+import math
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -20,7 +21,7 @@ from pellucid.instance.protocol.shared_types import (
 )
 from pellucid.instance.scene.edits import name_of, sources_in_order
 from pellucid.instance.scene.history import ScenePair
-from pellucid.rendering.camera import Camera
+from pellucid.rendering.camera import Camera, Vector
 from pellucid.rendering.presets.color_maps import color_maps
 from pellucid.rendering.scene import Mode, Scene, ShadingName, VolumeLayer
 from pellucid.rendering.validation import check_layers
@@ -95,7 +96,7 @@ class Catalogue:
 
     def message(self, scene: Scene) -> LayerList:
         return LayerList(
-            tuple(self._layer(layer.source) for layer in scene.volumes),
+            tuple(self._layer(layer) for layer in scene.volumes),
             tuple(self._points(layer.source) for layer in scene.points),
             tuple(self._mesh(layer.source) for layer in scene.meshes),
         )
@@ -103,14 +104,32 @@ class Catalogue:
     def news(self, pair: ScenePair) -> tuple[LayerList, ...]:
         """The descriptions where they are not those of the scenes before; else none."""
         other = None if pair.other is None else sources_in_order(pair.other)
-        shown = self._version, sources_in_order(pair.scene), other
+        units = tuple(layer.unit for one in (pair.scene, pair.other) if one is not None for layer in one.volumes)
+        shown = self._version, sources_in_order(pair.scene), other, units
         was, self._reply = self._reply, shown
         return self.messages(pair) if shown != was else ()
 
     def name(self, source: str) -> str:
         return self.names.get(source) or name_of(source)
 
-    def _layer(self, source: str) -> LayerDescription:
+    def unit(self, layer: VolumeLayer) -> str:
+        """Of lengths: what a user has chosen, or what the file states."""
+        facts = self.facts(layer.source)
+        return layer.unit or (facts.unit if facts is not None else "")
+
+    def world_unit(self, scene: Scene) -> str:
+        """Of the first volume that has one."""
+        return next((unit for layer in scene.volumes if (unit := self.unit(layer))), "")
+
+    def flips(self, layer: VolumeLayer) -> Vector:
+        """For x, y and z, -1 where a user has reversed an axis of a volume."""
+        first = self.first_layer(layer.source)
+        before = first.transform.scale if first is not None else (1.0, 1.0, 1.0)
+        x, y, z = (math.copysign(1.0, a * b) for a, b in zip(layer.transform.scale, before, strict=True))
+        return (x, y, z)
+
+    def _layer(self, layer: VolumeLayer) -> LayerDescription:
+        source = layer.source
         location = Location.parse(source)
         channel = location.number("c") or 0
         facts = self.facts(source)
@@ -118,9 +137,9 @@ class Catalogue:
             nothing = ((0, 0, 0), (1.0, 1.0, 1.0), "", "", 1, location.is_memory, 1, 1)
             return LayerDescription(self.name(source), *nothing, channel, None)
         return LayerDescription(
-            self.name(source), facts.shape, facts.spacing, facts.unit, facts.dtype, facts.levels, location.is_memory,
-            facts.times, facts.channels, channel, _histogram(facts), facts.planes, facts.orientation,
-            facts.compression, facts.is_projections, facts.resembles_projections,
+            self.name(source), facts.shape, facts.spacing, self.unit(layer), facts.dtype, facts.levels,
+            location.is_memory, facts.times, facts.channels, channel, _histogram(facts), facts.planes,
+            facts.orientation, facts.compression, facts.is_projections, facts.resembles_projections, facts.axis_code,
         )  # fmt: skip
 
     def _points(self, source: str) -> PointsDescription:

@@ -4,22 +4,20 @@ Here: SlicePlan, and plan_slice, from the scene, the cross-hair and what a page 
 Not here: when slices are drawn and for whom (slice_views), drawing them (workers).
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from pellucid.instance.protocol.client_messages import SliceView
 from pellucid.instance.protocol.shared_types import Axis, Voxel
+from pellucid.instance.scene.catalogue import Catalogue
 from pellucid.rendering.scene import Scene, SliceLayer, VolumeLayer
 from pellucid.rendering.slice_image import SliceImage, SliceRectangle, as_volume, axis_rectangle, oblique_rectangle
 from pellucid.rendering.slice_options import SliceOptions
 from pellucid.rendering.transfer import TransferFunction
-from pellucid.workers.protocol.replies import VolumeFacts
 
 AXES: tuple[Axis, Axis, Axis] = ("z", "y", "x")
 OBLIQUE = -1
 """The index of a slice that is across no axis."""
 ValueRange = tuple[float, float]
-FactsOf = Callable[[str], VolumeFacts | None]
 SOLID = ((0.0, 1.0), (1.0, 1.0))
 
 
@@ -41,13 +39,13 @@ class SlicePlan:
     is_grey: bool
 
 
-def plan_slice(scene: Scene, cut: CrossHairPlace, view: SliceView, facts_of: FactsOf) -> SlicePlan | None:
+def plan_slice(scene: Scene, cut: CrossHairPlace, view: SliceView, catalogue: Catalogue) -> SlicePlan | None:
     """None where there is no such slice, or too little is known of its volume."""
-    found = _cut(scene, cut, view, facts_of)
+    found = _cut(scene, cut, view, catalogue)
     if found is None:
         return None
     layer, options, place, index = found
-    shown = _plain(layer, options, facts_of)
+    shown = _plain(layer, options, catalogue)
     labels = tuple(
         _labels(one)
         for one in scene.volumes
@@ -57,39 +55,43 @@ def plan_slice(scene: Scene, cut: CrossHairPlace, view: SliceView, facts_of: Fac
     return SlicePlan((shown, *labels), image, index, options.colors == "grey" and shown.labels is None and not labels)
 
 
-def slice_place(scene: Scene, cut: CrossHairPlace, view: SliceView, facts_of: FactsOf) -> SliceRectangle | None:
+def slice_place(scene: Scene, cut: CrossHairPlace, view: SliceView, catalogue: Catalogue) -> SliceRectangle | None:
     """Where a slice lies in the world."""
-    found = _cut(scene, cut, view, facts_of)
+    found = _cut(scene, cut, view, catalogue)
     return None if found is None else found[2]
 
 
 def _cut(
-    scene: Scene, cut: CrossHairPlace, view: SliceView, facts_of: FactsOf
+    scene: Scene, cut: CrossHairPlace, view: SliceView, catalogue: Catalogue
 ) -> tuple[VolumeLayer, SliceOptions, SliceRectangle, int] | None:
     """The volume that is cut, and how its slice is shown; where it lies, and which one it is."""
     if view.axis == "oblique":
-        return None if not scene.slices else _oblique(scene.slices[0], facts_of)
+        return None if not scene.slices else _oblique(scene.slices[0], catalogue)
     layer = scene.volumes[cut.layer] if cut.layer < len(scene.volumes) else None
-    facts = None if layer is None else facts_of(layer.source)
+    facts = None if layer is None else catalogue.facts(layer.source)
     if layer is None or facts is None:
         return None
     axis = AXES.index(view.axis)
     index = cut.voxel[axis]
-    return layer, layer.slice_options[axis], axis_rectangle(facts.planes[axis], index, facts, layer.transform), index
+    plane = facts.planes[axis].flipped(catalogue.flips(layer))
+    return layer, layer.slice_options[axis], axis_rectangle(plane, index, facts, layer.transform), index
 
 
-def _oblique(layer: SliceLayer, facts_of: FactsOf) -> tuple[VolumeLayer, SliceOptions, SliceRectangle, int] | None:
-    facts = facts_of(layer.source)
+def _oblique(layer: SliceLayer, catalogue: Catalogue) -> tuple[VolumeLayer, SliceOptions, SliceRectangle, int] | None:
+    facts = catalogue.facts(layer.source)
     if facts is None:
         return None
-    return as_volume(layer), layer.slice_options, oblique_rectangle(layer, facts), OBLIQUE
+    volume = as_volume(layer)
+    flips = catalogue.flips(volume)
+    z, y, x = (plane.flipped(flips) for plane in facts.planes)
+    return volume, layer.slice_options, oblique_rectangle(layer, facts, (z, y, x)), OBLIQUE
 
 
-def _plain(layer: VolumeLayer, options: SliceOptions, facts_of: FactsOf) -> VolumeLayer:
+def _plain(layer: VolumeLayer, options: SliceOptions, catalogue: Catalogue) -> VolumeLayer:
     """A layer without what its slices do not depend on, such as its shading."""
     if layer.labels is not None:
         return _labels(layer)
-    transfer = layer.transfer if options.colors == "transfer" else grey(_window(layer, options, facts_of))
+    transfer = layer.transfer if options.colors == "transfer" else grey(_window(layer, options, catalogue))
     return VolumeLayer(layer.source, replace(transfer, opacities=SOLID), transform=layer.transform)
 
 
@@ -97,9 +99,9 @@ def _labels(layer: VolumeLayer) -> VolumeLayer:
     return VolumeLayer(layer.source, labels=layer.labels, transform=layer.transform)
 
 
-def _window(layer: VolumeLayer, options: SliceOptions, facts_of: FactsOf) -> ValueRange:
+def _window(layer: VolumeLayer, options: SliceOptions, catalogue: Catalogue) -> ValueRange:
     """The values that are black and white."""
-    facts = facts_of(layer.source)
+    facts = catalogue.facts(layer.source)
     matter = (facts.low, facts.high) if facts is not None and facts.low < facts.high else None
     return options.window or matter or layer.transfer.value_range
 

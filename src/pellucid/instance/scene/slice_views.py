@@ -159,8 +159,8 @@ class SliceViews:
 
     def place(self, axis: SliceAxis) -> SliceRectangle | None:
         """Where a slice lies, if slices are shown."""
-        scene, facts = self._session.history.scene, self._session.catalogue.facts
-        return None if self._cut is None else slice_place(scene, self._cut, SliceView(axis, 1, 1), facts)
+        scene, catalogue = self._session.history.scene, self._session.catalogue
+        return None if self._cut is None else slice_place(scene, self._cut, SliceView(axis, 1, 1), catalogue)
 
     # What is new
 
@@ -233,7 +233,7 @@ class SliceViews:
         scene = self._session.history.scene
         if self._cut is None:
             return None
-        plan = plan_slice(scene, self._cut, view, self._session.catalogue.facts)
+        plan = plan_slice(scene, self._cut, view, self._session.catalogue)
         if plan is None:
             return None
         return SliceState(plan, scene.time, tuple(self._versions[layer.source] for layer in plan.layers))

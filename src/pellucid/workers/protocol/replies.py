@@ -89,7 +89,8 @@ class VolumeFacts:
     """What a volume is. low, high: of its values, without a few far outside. counts: voxels in equal bins from low to
     high. is_estimated: from some of the voxels, so that a few may lie outside. planes: how its slices are shown;
     orientation: in words, empty where none is stated. compression: what was lost for it, in words, if anything.
-    is_projections: they are those of a scan; resembles_projections: its images look like it."""
+    is_projections: they are those of a scan; resembles_projections: its images look like it.
+    axis_code: where x, y and z run, such as RAS; empty where the file does not state it."""
 
     shape: Voxel
     spacing: Spacing
@@ -107,6 +108,7 @@ class VolumeFacts:
     compression: str = ""
     is_projections: bool = False
     resembles_projections: bool = False
+    axis_code: str = ""
 
 
 @dataclass(frozen=True)

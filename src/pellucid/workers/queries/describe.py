@@ -113,6 +113,7 @@ def facts_of(volume: Volume) -> VolumeFacts:
         low, high, tuple(round(count / share) for count in histogram.counts.tolist()), seen is not volume,
         planes_of(volume), describe_orientation(volume.orientation), header.compression, is_projections,
         not is_projections and resembles_projections(volume),
+        "" if volume.orientation is None else volume.orientation.code,
     )  # fmt: skip
 
 

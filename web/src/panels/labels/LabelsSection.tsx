@@ -12,6 +12,7 @@ import { allShown, areAllShown, colorOf, isDrawn, isolating, labelOf, toggled, w
 import { short, unitText } from "../../geometry/measures";
 import type { LabelList, LabelRow, Labels } from "../../protocol";
 import { useSession } from "../../session/session";
+import { BrushSection } from "./BrushSection";
 import type { ChosenVolume } from "../../state/selectors";
 import { useSelect } from "../../state/store";
 import { fromHex, hex } from "../../transfer/points";
@@ -20,6 +21,7 @@ const COUNTED_AT_ONCE = 2 ** 28;
 const ROW_HEIGHT = 30;
 const LIST_HEIGHT = 246;
 const MAX_NAME = 200;
+const AFTER_PAINTING_MS = 800;
 
 export function LabelsSection({ chosen, labels }: { chosen: ChosenVolume; labels: Labels }): ReactNode {
   const session = useSession();
@@ -32,6 +34,7 @@ export function LabelsSection({ chosen, labels }: { chosen: ChosenVolume; labels
   return (
     <Section title="Labels" aside={table ? <IconButton icon="download" label="Download the table as CSV" onClick={() => void download()} /> : null}>
       <Slider label="Opacity" value={labels.opacity} low={0} high={1} onChange={(value, isMoving) => session.set(["volumes", index, "labels", "opacity"], value, isMoving)} />
+      <BrushSection chosen={chosen} labels={labels} table={table} />
       {table ? (
         <LabelRows table={table} index={index} labels={labels} />
       ) : (
@@ -43,30 +46,37 @@ export function LabelsSection({ chosen, labels }: { chosen: ChosenVolume; labels
   );
 }
 
-/** The labels that there are: at once where they are few, on request in a large volume. */
+/** The labels that there are: at once where they are few, on request in a large volume; counted again after painting. */
 function useTable({ index, layer, description }: ChosenVolume): { table: LabelList | null; count: () => void; isCounting: boolean } {
   const session = useSession();
-  const [found, setFound] = useState<{ key: string; table: LabelList | null } | null>(null);
+  const [found, setFound] = useState<{ key: string; edit: number; table: LabelList | null } | null>(null);
   const voxels = (description?.shape ?? [0, 0, 0]).reduce((product, length) => product * length, 1);
   const [wanted, setWanted] = useState("");
-  const key = `${index} ${layer.source}`;
+  const key = `${index} ${description?.name ?? ""}`;
+  const { edit } = layer;
   const isWanted = voxels > 0 && (voxels <= COUNTED_AT_ONCE || wanted === key);
-  const isKnown = found?.key === key;
+  const isSame = found?.key === key;
+  const isKnown = isSame && found.edit === edit;
   useEffect(() => {
     if (!isWanted || isKnown) return undefined;
     let isCurrent = true;
-    void session.attempt(labelTable(index)).then((table) => {
-      if (isCurrent) setFound({ key, table });
-    });
+    const ask = (): void => {
+      void session.attempt(labelTable(index)).then((table) => {
+        if (isCurrent) setFound({ key, edit, table });
+      });
+    };
+    // While someone paints, every stroke would be counted.
+    const timer = setTimeout(ask, isSame ? AFTER_PAINTING_MS : 0);
     return () => {
       isCurrent = false;
+      clearTimeout(timer);
     };
-  }, [session, index, key, isWanted, isKnown]);
+  }, [session, index, key, edit, isWanted, isKnown, isSame]);
   const count = (): void => {
     setFound(null);
     setWanted(key);
   };
-  return { table: isKnown ? found.table : null, count, isCounting: isWanted && !isKnown };
+  return { table: isSame ? found.table : null, count, isCounting: isWanted && !isSame };
 }
 
 function LabelRows({ table, index, labels }: { table: LabelList; index: number; labels: Labels }): ReactNode {

@@ -2,25 +2,36 @@
 
 import type { ReactNode } from "react";
 import { Button, IconButton } from "../components/Button";
-import { Segmented } from "../components/Choice";
+import { Segmented, Switch } from "../components/Choice";
 import { Slider } from "../components/Slider";
 import { sliceWindow } from "../connection/requests";
 import { opened, withEnd, type GreyWindow } from "../geometry/greyWindow";
 import { within } from "../geometry/measures";
 import { useSession } from "../session/session";
+import { sceneOf } from "../state/selectors";
+import { useSelect } from "../state/store";
 import type { ShownSlice } from "./shownSlice";
+import { setWindow } from "./slicePointers";
 
 const PERCENTILES: readonly { label: string; title: string; percents: readonly [number, number] }[] = [
   { label: "1–99 %", title: "Leave one per cent of this slice black, and one white", percents: [1, 99] },
   { label: "Min–max", title: "From the lowest to the highest value of this slice", percents: [0, 100] },
 ];
 
+/** The oblique slice as a plane in the 3D image, which hides what is behind it. */
+function DrawnInScene(): ReactNode {
+  const session = useSession();
+  const isOn = useSelect((state) => sceneOf(state)?.slices[0]?.is_visible ?? false);
+  return <Switch label="Draw it in the scene" isOn={isOn} onChange={(next) => session.set(["slices", 0, "is_visible"], next)} />;
+}
+
 export function SliceControls({ slice, close }: { slice: ShownSlice; close: () => void }): ReactNode {
   const session = useSession();
-  const { axis, options, window, range, index, layer } = slice;
+  const { axis, options, window, range, index, layer, volume } = slice;
   const span = range[1] - range[0];
-  const set = (next: GreyWindow | null, isMoving = false): void => session.setSlice(layer, axis, "window", next, isMoving);
+  const set = (next: GreyWindow | null, isMoving = false): void => setWindow(session, slice, next, isMoving);
   const measure = async (percents: readonly [number, number]): Promise<void> => {
+    if (axis === "oblique") return;
     const found = await session.attempt(sliceWindow({ axis, index, layer, percents }));
     if (found) set(opened(found.low, found.high));
   };
@@ -28,9 +39,9 @@ export function SliceControls({ slice, close }: { slice: ShownSlice; close: () =
   const high = Math.max(range[1], window[1]);
   const text = (value: number): string => within(value, range);
   return (
-    <div className="slice-controls pane" role="dialog" aria-label={`How slices across ${axis} are shown`}>
+    <div className="slice-controls pane" role="dialog" aria-label={axis === "oblique" ? "How the oblique slice is shown" : `How slices across ${axis} are shown`}>
       <header>
-        <h2>Slices across {axis}</h2>
+        <h2>{axis === "oblique" ? "Oblique slice" : `Slices across ${axis}`}</h2>
         <IconButton icon="close" label="Close" onClick={close} />
       </header>
       <Segmented
@@ -40,15 +51,15 @@ export function SliceControls({ slice, close }: { slice: ShownSlice; close: () =
           { value: "grey", label: "Grey", title: "Grey, with a window of its own" },
           { value: "transfer", label: "Colours", title: "The colours of the 3D image" },
         ]}
-        onChange={(colors) => session.setSlice(layer, axis, "colors", colors)}
+        onChange={(colors) => session.setSlice(slice, "colors", colors)}
       />
-      {options.colors === "grey" ? (
+      {options.colors === "grey" && volume.labels === null ? (
         <>
           <div className="pair is-three">
             <Button isOn={options.window === null} title="The values that matter in the whole volume" onClick={() => set(null)}>
               Auto
             </Button>
-            {PERCENTILES.map(({ label, title, percents }) => (
+            {(axis === "oblique" ? [] : PERCENTILES).map(({ label, title, percents }) => (
               <Button key={label} title={title} onClick={() => void measure(percents)}>
                 {label}
               </Button>
@@ -58,6 +69,20 @@ export function SliceControls({ slice, close }: { slice: ShownSlice; close: () =
           <Slider label="White" value={window[1]} low={low} high={high} text={text} isOpenEnded onChange={(value, isMoving) => set(withEnd(window, "high", value, span), isMoving)} />
           <p className="hint">Or hold Ctrl and drag on the slice.</p>
         </>
+      ) : null}
+      {axis === "oblique" ? <DrawnInScene /> : null}
+      <Slider label="Thickness (slices)" value={options.thickness} low={1} high={64} step={1} text={(value) => String(Math.round(value))} onChange={(value, isMoving) => session.setSlice(slice, "thickness", Math.round(value), isMoving)} />
+      {options.thickness > 1 ? (
+        <Segmented
+          label="Of a thick slice"
+          value={options.projection}
+          options={[
+            { value: "mean", label: "Mean", title: "The mean value of these slices" },
+            { value: "max", label: "Max", title: "The largest value of these slices" },
+            { value: "min", label: "Min", title: "The smallest value of these slices" },
+          ]}
+          onChange={(projection) => session.setSlice(slice, "projection", projection)}
+        />
       ) : null}
     </div>
   );

@@ -1,0 +1,81 @@
+// Slices beside the scene, or one of them large. Here: which slices there are, their names and buttons.
+// Not here: their images (SliceImage.tsx), the layouts (styles), drawing them (the instance).
+
+import { useState, type ReactNode } from "react";
+import { IconButton } from "../components/Button";
+import { short } from "../geometry/measures";
+import { NAMES } from "../geometry/slicePlace";
+import { shownAxes } from "../state/selectors";
+import { sceneOf, canControl } from "../state/selectors";
+import { useSession } from "../session/session";
+import { useSelect } from "../state/store";
+import { SliceControls } from "./SliceControls";
+import { SliceImage } from "./SliceImage";
+import { shownSlice, type ShownSlice } from "./shownSlice";
+
+export function Slices(): ReactNode {
+  const crossHair = useSelect((state) => state.crossHair);
+  const layer = crossHair?.layer ?? 0;
+  const layers = useSelect((state) => state.layers?.layers ?? null);
+  const scene = useSelect(sceneOf);
+  const large = useSelect((state) => state.interface.largeSlice);
+  if (!crossHair?.voxel || !scene || !layers) return null;
+  const { voxel } = crossHair;
+  const axes = shownAxes(scene);
+  const shown = axes.flatMap((axis) => {
+    const source = axis === "oblique" ? scene.slices[0]?.source : scene.volumes[layer]?.source;
+    const description = layers[scene.volumes.findIndex((one) => one.source === source)];
+    const slice = description ? shownSlice(axis, voxel, layer, scene, description) : null;
+    return slice && (large === null || !axes.includes(large) || large === axis) ? [slice] : [];
+  });
+  return (
+    <aside className={`slices has-${shown.length}${shown.length === 1 ? " is-large" : ""}`} aria-label="Slices">
+      {shown.map((slice) => (
+        <Slice key={slice.axis} slice={slice} />
+      ))}
+    </aside>
+  );
+}
+
+const TITLES = { z: "across z", y: "across y", x: "across x", oblique: "at an angle" } as const;
+
+function Slice({ slice }: { slice: ShownSlice }): ReactNode {
+  const session = useSession();
+  const { axis, index, last, options } = slice;
+  const mayControl = useSelect(canControl);
+  const isLarge = useSelect((state) => state.interface.largeSlice === axis);
+  const hit = useSelect((state) => (state.hitSlice === axis ? state.hit : null));
+  const [areControlsOpen, setControlsOpen] = useState(false);
+  return (
+    <div className={`slice is-${axis}`}>
+      <SliceImage slice={slice} />
+      <span className="slice-buttons grows">
+        {mayControl ? <IconButton icon="contrast" label={`How the slice ${TITLES[axis]} is shown`} isOn={areControlsOpen} onClick={() => setControlsOpen(!areControlsOpen)} /> : null}
+        <IconButton icon="expand" label={isLarge ? "Show all slices" : `Enlarge the slice ${TITLES[axis]}`} isOn={isLarge} onClick={() => session.enlargeSlice(isLarge ? null : axis)} />
+        {mayControl && axis === "oblique" ? <IconButton icon="close" label="Close the oblique slice" onClick={() => session.set(["slices", 0], null)} /> : null}
+      </span>
+      {areControlsOpen && mayControl ? <SliceControls slice={slice} close={() => setControlsOpen(false)} /> : null}
+      <span className="slice-name number grows">
+        {axis === "oblique" ? (
+          <b>oblique</b>
+        ) : (
+          <>
+            <b>{axis}</b> {index} <span className="hint">/ {last}</span>
+          </>
+        )}
+        {options.thickness > 1 ? (
+          <span className="hint">
+            {" "}
+            {options.projection} of {options.thickness}
+          </span>
+        ) : null}
+        {hit ? (
+          <span className="hint">
+            {" "}
+            {hit.value === null ? "" : <b className="slice-value">{short(hit.value)}</b>} ({NAMES.toReversed().join(", ")}) {[...hit.voxel].toReversed().join(", ")}
+          </span>
+        ) : null}
+      </span>
+    </div>
+  );
+}
