@@ -121,27 +121,29 @@ def voxels_now(page: Page, layer: int, shape: tuple[int, int, int]) -> Voxels:
     return np.array(page.evaluate(script, layer), np.int32).reshape(shape)
 
 
-def test_labels_are_corrected_with_brush_and_eraser_undone_and_saved(
-    labels_page: Page, marks: Path, tmp_path: Path
-) -> None:
-    page, before = labels_page, np.load(marks)
+def take_brush(page: Page) -> tuple[tuple[float, float], float]:
+    """A disc of label 9, radius 2; where the middle of the volume is on the slice across z, and pixels per voxel."""
     page.locator(".layer", has_text="ball.npy").locator("button").first.click()
     expect(page.get_by_label("Find a label")).to_be_visible()
     page.keyboard.press("d")
     expect(page.get_by_role("slider", name="Slice across")).to_have_count(3)
     page.keyboard.press("4")
-    panel = page.get_by_role("slider", name="Slice across z")
     page.wait_for_function("() => document.querySelector('.slice.is-z canvas').dataset.isExact === 'true'")
     page.get_by_label("Label of the brush").fill("9")
     page.keyboard.press("Enter")
     page.get_by_label("Radius (voxels), number").fill("2")
     page.keyboard.press("Enter")
-    box = panel.bounding_box()
+    box = page.get_by_role("slider", name="Slice across z").bounding_box()
     assert box is not None
-    middle, unit = (
-        (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2),
-        min(box["width"], box["height"]) * 0.94 / EDGE,
-    )
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    return middle, min(box["width"], box["height"]) * 0.94 / EDGE
+
+
+def test_labels_are_corrected_with_brush_and_eraser_undone_and_saved(
+    labels_page: Page, marks: Path, tmp_path: Path
+) -> None:
+    page, before = labels_page, np.load(marks)
+    middle, unit = take_brush(page)
 
     def stroke(across: float) -> None:
         """From the middle of the volume, so many voxels to the right."""

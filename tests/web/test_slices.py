@@ -162,7 +162,7 @@ def test_an_oblique_slice_is_dragged_and_tilted_in_the_scene(slices: Page) -> No
     page.get_by_role("button", name="Oblique slice", exact=True).click()
     wait_for_scene(page, "scene.slices.length === 1")
     wait_until(lambda: page.locator(".slice.is-oblique canvas").count() == 1 and is_exact(page, "oblique"))
-    first = image(page, "oblique")
+    first, began = image(page, "oblique"), scene(page)["scene"]["slices"][0]["point"]
     assert first.any()
     handle = page.get_by_role("slider", name="Oblique plane", exact=True)
     x, y = middle_of(handle)
@@ -172,8 +172,8 @@ def test_an_oblique_slice_is_dragged_and_tilted_in_the_scene(slices: Page) -> No
     page.mouse.down()
     page.mouse.move(x + way[0], y + way[1], steps=3)
     page.mouse.up()
-    point = scene(page)["scene"]["slices"][0]["point"]
-    assert np.linalg.norm(np.subtract(point, EDGE // 2)) > 1
+    claim = "scene.slices[0].point.some((at, axis) => Math.abs(at - given[axis]) > 0.5)"
+    wait_for_scene(page, claim, began)
     page.get_by_role("slider", name="Tilt of the oblique plane").focus()
     for _ in range(4):
         page.keyboard.press("ArrowRight")
@@ -196,7 +196,7 @@ def test_distances_are_measured_on_a_slice_with_their_profile(slices: Page) -> N
     wait_until(lambda: is_exact(page, "z"))
     x, y = middle_of(panel)
     page.mouse.click(x - 40, y)
-    expect(page.locator(".slice-overlay .is-begun circle")).to_have_count(1)
+    expect(panel.locator(".slice-overlay .is-begun circle")).to_have_count(1)
     page.mouse.click(x + 40, y)
     wait_for_scene(page, "scene.measures.length === 1")
     (measure,) = scene(page)["scene"]["measures"]

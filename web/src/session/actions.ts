@@ -81,7 +81,7 @@ export const ACTIONS = {
   slices: { name: "Slices", group: "Tools", keys: ["s"], run: toggleSlices, isAllowed: canCut },
   layoutScene: { name: "Layout: the scene alone", group: "View", keys: ["1"], run: (session) => setLayout(session, "scene"), isAllowed: canCut },
   layoutSide: { name: "Layout: slices beside the scene", group: "View", keys: ["2"], run: (session) => setLayout(session, "side"), isAllowed: canCut },
-  layoutFour: { name: "Layout: the scene and slices, all of the same size", group: "View", keys: ["3"], run: (session) => setLayout(session, "four"), isAllowed: canCut },
+  layoutFour: { name: "Layout: four equal views", group: "View", keys: ["3"], run: (session) => setLayout(session, "four"), isAllowed: canCut },
   layoutSlices: { name: "Layout: slices alone", group: "View", keys: ["4"], run: (session) => setLayout(session, "slices"), isAllowed: canCut },
   oblique: { name: "Oblique slice", group: "Tools", keys: ["q"], run: toggleOblique, isAllowed: canCut },
   clip: { name: "Clipping handles", group: "Tools", keys: ["c"], run: toggle("areClipHandlesShown"), isAllowed: canControlScene },

@@ -1,7 +1,7 @@
 """The slices that pages show: the cross-hair, and an image for every slice that a page has room for.
 
 Here: SliceViews: what is drawn next, and for whom; the latest wins.
-Not here: what an image is made of (slice_plans), drawing it (workers), slices inside the 3D image (rendering).
+Not here: what an image is made of (slice_plans), drawing it (slice_drawer), slices inside the 3D image (rendering).
 
 While something moves, large images are JPEG, and are made of what the device has. At rest exact ones follow. A page has
 at most two of a slice that it has not painted.
@@ -9,48 +9,30 @@ at most two of a slice that it has not painted.
 
 import asyncio
 import itertools
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from pellucid.box import triple
 from pellucid.errors import Cancelled, PellucidError
 from pellucid.instance.access.guest_limits import limited_size
-from pellucid.instance.frames.encoders import encode_png
-from pellucid.instance.frames.jpeg import JpegEncoder
 from pellucid.instance.protocol.client_messages import SliceView
 from pellucid.instance.protocol.codec import EncodedFrame
 from pellucid.instance.protocol.server_messages import CrossHair, SliceHeader
 from pellucid.instance.protocol.shared_types import Voxel
-from pellucid.instance.scene.slice_plans import CrossHairPlace, SlicePlan, plan_slice, slice_place
+from pellucid.instance.scene.slice_drawer import DrawnSlice, SliceDrawer, SliceJob, SliceState
+from pellucid.instance.scene.slice_plans import CrossHairPlace, plan_slice, slice_place
 from pellucid.rendering.slice_image import SliceAxis, SliceRectangle
-from pellucid.workers.protocol import requests
 
 if TYPE_CHECKING:
     from pellucid.instance.session import Session
     from pellucid.instance.websocket.client import ConnectedClient
 
 REST_S = 0.2
-SMALL_PIXELS = 2**18
-"""An image of so many pixels is exact at once: it is encoded and sent in no time."""
 MAX_UNPAINTED = 2
 AT_ONCE = 2
 """One is encoded while the next is drawn."""
-MAX_KEPT = 8
-JPEG_QUALITY = 90
-
-
-@dataclass(frozen=True)
-class SliceState:
-    """What an image shows. versions: of the voxels of its volumes."""
-
-    plan: SlicePlan
-    time: float
-    versions: tuple[int, ...]
 
 
 @dataclass
@@ -61,25 +43,6 @@ class SliceSubscriber:
     views: dict[SliceAxis, SliceView] = field(default_factory=dict)
     done: dict[SliceAxis, tuple[SliceState, bool]] = field(default_factory=dict)
     unpainted: dict[SliceAxis, set[int]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class DrawnSlice:
-    """An encoded image."""
-
-    encoded: bytes
-    encoding: Any
-    is_exact: bool
-
-
-@dataclass(frozen=True)
-class SliceJob:
-    """An image that is being made. is_final: what is missing is waited for."""
-
-    member: str
-    axis: SliceAxis
-    state: SliceState
-    is_final: bool
 
 
 class SliceViews:
@@ -93,14 +56,12 @@ class SliceViews:
         self._versions: Counter[str] = Counter()
         self._numbers = itertools.count(1)
         self._jobs: dict[asyncio.Task[None], SliceJob] = {}
-        self._drawing: dict[SliceJob, Future[Any]] = {}
-        self._kept: OrderedDict[tuple[SliceState, bool], DrawnSlice] = OrderedDict()
         self._timer: asyncio.TimerHandle | None = None
         self._moved_at = float("-inf")
-        self._jpeg = JpegEncoder(2)
+        self._drawer = SliceDrawer(session)
 
     def close(self) -> None:
-        self._jpeg.close()
+        self._drawer.close()
 
     # The cross-hair
 
@@ -180,7 +141,7 @@ class SliceViews:
 
     def _start(self) -> None:
         """Begin as many images as there is room for."""
-        self._cancel_outdated()
+        self._drawer.cancel_outdated(self._is_wanted)
         while len(self._jobs) < AT_ONCE and (job := next(self._wanted_jobs(), None)) is not None:
             task = asyncio.get_running_loop().create_task(self._run(job))
             self._jobs[task] = job
@@ -238,23 +199,20 @@ class SliceViews:
             return None
         return SliceState(plan, scene.time, tuple(self._versions[layer.source] for layer in plan.layers))
 
-    def _cancel_outdated(self) -> None:
-        """What is waited for is not wanted any more."""
-        for job, future in list(self._drawing.items()):
-            subscriber = self._subscribers.get(job.member)
-            view = subscriber.views.get(job.axis) if subscriber else None
-            if job.is_final and (view is None or self._state(view) != job.state):
-                self._session.worker.cancel(future)
+    def _is_wanted(self, job: SliceJob) -> bool:
+        subscriber = self._subscribers.get(job.member)
+        view = subscriber.views.get(job.axis) if subscriber else None
+        return view is not None and self._state(view) == job.state
 
     async def _run(self, job: SliceJob) -> None:
         if (member := self._session.members.get(job.member)) is None:
             return
         try:
             if member.requester.is_owner:
-                drawn = await self._drawn(job)
+                drawn = await self._drawer.draw(job)
             else:
                 async with self._session.guest_turn:
-                    drawn = await self._drawn(job)
+                    drawn = await self._drawer.draw(job)
         except Cancelled:
             return
         except PellucidError:
@@ -272,38 +230,6 @@ class SliceViews:
         for subscriber in self._subscribers.values():
             subscriber.done.clear()
         self.refresh()
-
-    async def _drawn(self, job: SliceJob) -> DrawnSlice:
-        """The image, drawn unless another page has just got the same."""
-        for is_exact in (True, False):
-            if (known := self._kept.get((job.state, is_exact))) is not None and (is_exact or not job.is_final):
-                return known
-        plan = job.state.plan
-        future = self._session.worker.send_request(
-            "drawing a slice",
-            lambda request: requests.DrawSlice(request, plan.layers, plan.image, job.state.time, job.is_final),
-        )
-        self._drawing[job] = future
-        try:
-            answer, shared = await asyncio.wrap_future(future)
-        finally:
-            self._drawing.pop(job, None)
-        with shared:
-            drawn = await self._encoded(job, shared.array, answer.is_complete)
-        self._kept[job.state, drawn.is_exact] = drawn
-        while len(self._kept) > MAX_KEPT:
-            self._kept.popitem(last=False)
-        return drawn
-
-    async def _encoded(self, job: SliceJob, pixels: Any, is_complete: bool) -> DrawnSlice:
-        is_small = pixels.shape[0] * pixels.shape[1] <= SMALL_PIXELS
-        is_exact = job.is_final or (is_small and is_complete)
-        loop = asyncio.get_running_loop()
-        if is_exact or is_small:
-            shown = np.ascontiguousarray(pixels[..., 0]) if job.state.plan.is_grey else pixels
-            return DrawnSlice(await loop.run_in_executor(None, encode_png, shown), "png", is_exact)
-        encoded = await loop.run_in_executor(None, lambda: self._jpeg.encode(pixels, JPEG_QUALITY, is_enlarged=False))
-        return DrawnSlice(encoded, "jpeg", is_exact=False)
 
     def _send(self, job: SliceJob, drawn: DrawnSlice) -> None:
         subscriber, member = self._subscribers.get(job.member), self._session.members.get(job.member)
