@@ -23,9 +23,12 @@ SIZES = [(1440, 900), (1024, 700), (390, 844)]
 @pytest.fixture
 def slices(page: Page) -> Iterator[Page]:
     """A page that shows slices through the middle, as they are at first."""
+    show_slices(page, is_shown=False)
     show_slices(page)
     if page.get_by_role("button", name="Close the oblique slice").count():
         page.get_by_role("button", name="Close the oblique slice").click()
+    for axis in "zyx":
+        expect(across(page, axis)).to_have_attribute("aria-valuenow", str(EDGE // 2))
     wait_until(lambda: is_exact(page, "z"))
     yield page
 
