@@ -6,7 +6,7 @@ import { save } from "../components/files";
 import { Section } from "../components/Section";
 import { measureFile, profile, regionValues } from "../connection/requests";
 import { hintFor, isMeasureKind, KINDS, sizeOf } from "../geometry/measuring";
-import { short, unitText, withUnit } from "../geometry/measures";
+import { short, unitText } from "../geometry/measures";
 import type { Measure, MeasureKind, ProfileRequest, ProfileValues, RegionRequest, RegionValues } from "../protocol";
 import { useSession } from "../session/session";
 import { sceneOf } from "../state/selectors";
@@ -128,7 +128,7 @@ function Profile({ measure, unit }: { measure: Measure; unit: string }): ReactNo
   const [start = [0, 0, 0], stop = [0, 0, 0]] = measure.points;
   const values = useAnswer<ProfileRequest, ProfileValues>(measure, { start: [...start], stop: [...stop], layer: measure.layer, count: 256 }, profile);
   if (!values) return null;
-  return <Plot label="Values along the line" values={values.values} ends={["0", withUnit(sizeOf(measure).length ?? 0, unit)]} />;
+  return <Plot label="Values along the line" values={values.values} range={[0, sizeOf(measure).length ?? 0]} unit={unit} />;
 }
 
 function Region({ kind, measure, unit }: { kind: "box" | "sphere"; measure: Measure; unit: string }): ReactNode {
@@ -155,7 +155,7 @@ function Region({ kind, measure, unit }: { kind: "box" | "sphere"; measure: Meas
           </dd>
         </div>
       </dl>
-      <Plot label="Histogram" values={found.counts} ends={[short(found.low ?? 0), short(found.high ?? 0)]} isFilled />
+      <Plot label="Histogram" values={found.counts} range={[found.low ?? 0, found.high ?? 0]} isFilled />
     </>
   );
 }

@@ -1,37 +1,66 @@
-// A small plot with axes: values over equal steps.
+// A small plot with axes: values over equal steps, with the one under the cursor.
 
-import type { ReactNode } from "react";
-import { short } from "../geometry/measures";
+import { useState, type PointerEvent, type ReactNode } from "react";
+import { Ticks } from "../components/Ticks";
+import { short, unitText, withUnit } from "../geometry/measures";
 
 interface PlotProps {
   label: string;
   values: readonly (number | null)[];
-  /** What stands at the two ends of the horizontal axis. */
-  ends: readonly [string, string];
+  /** What the first and the last value belong to. */
+  range: readonly [number, number];
+  /** Of the range. */
+  unit?: string;
+  /** Bars from zero: the range is that of their edges. */
   isFilled?: boolean;
 }
 
-export function Plot({ label, values, ends, isFilled = false }: PlotProps): ReactNode {
+const STEPS = { horizontal: 4, vertical: 3 };
+
+export function Plot({ label, values, range, unit = "", isFilled = false }: PlotProps): ReactNode {
+  const [under, setUnder] = useState<number | null>(null);
   const known = values.filter((one): one is number => one !== null);
   if (known.length < 2) return null;
   const [low, high] = [isFilled ? 0 : Math.min(...known), Math.max(...known)];
-  const spread = high - low || 1;
-  const last = Math.max(values.length - 1, 1);
-  const path = values.map((value, index) => {
-    if (value === null) return "";
-    const isFirst = (values[index - 1] ?? null) === null;
-    return `${isFirst ? "M" : "L"}${(index / last).toFixed(4)} ${(1 - (value - low) / spread).toFixed(4)}`;
-  });
+  const vertical = [low, high > low ? high : low + 1] as const;
+  const count = isFilled ? values.length : values.length - 1;
+  const point = (event: PointerEvent<SVGSVGElement>): void => {
+    const box = event.currentTarget.getBoundingClientRect();
+    const place = (event.clientX - box.left) / box.width;
+    setUnder(Math.max(0, Math.min(values.length - 1, isFilled ? Math.floor(place * count) : Math.round(place * count))));
+  };
+  const at = under === null ? 0 : (isFilled ? under + 0.5 : under) / count;
+  const value = under === null ? null : (values[under] ?? null);
+  const position = withUnit(range[0] + (range[1] - range[0]) * at, unit);
   return (
-    <figure className={isFilled ? "profile plot is-filled" : "profile plot"}>
-      <span className="hint number">{isFilled ? short(high) : `${short(low)} to ${short(high)}`}</span>
-      <svg viewBox="0 -0.04 1 1.08" preserveAspectRatio="none" role="img" aria-label={label}>
-        <path d={path.join("") + (isFilled ? "L1 1L0 1Z" : "")} />
+    <figure className={isFilled ? "plot is-filled" : "plot"}>
+      <span className="hint number">{under === null ? `${short(low)} to ${short(high)}` : `${value === null ? "no value" : short(value)} at ${position}`}</span>
+      <Ticks range={vertical} most={STEPS.vertical} isVertical />
+      <svg viewBox="0 -0.04 1 1.08" preserveAspectRatio="none" role="img" aria-label={label} onPointerMove={point} onPointerLeave={() => setUnder(null)}>
+        <path d={isFilled ? bars(values, vertical) : line(values, vertical)} />
+        {under === null ? null : <line x1={at} x2={at} y1={0} y2={1} />}
       </svg>
-      <figcaption className="hint number">
-        <span>{ends[0]}</span>
-        <span>{ends[1]}</span>
-      </figcaption>
+      <Ticks range={range} most={STEPS.horizontal} unit={unitText(unit)} />
     </figure>
   );
+}
+
+type Range = readonly [number, number];
+
+const heightOf = (value: number, [low, high]: Range): string => (1 - (value - low) / (high - low)).toFixed(4);
+
+function line(values: readonly (number | null)[], vertical: Range): string {
+  const last = Math.max(values.length - 1, 1);
+  const parts = values.map((value, index) => {
+    if (value === null) return "";
+    const isFirst = (values[index - 1] ?? null) === null;
+    return `${isFirst ? "M" : "L"}${(index / last).toFixed(4)} ${heightOf(value, vertical)}`;
+  });
+  return parts.join("");
+}
+
+function bars(values: readonly (number | null)[], vertical: Range): string {
+  const edge = (index: number): string => (index / values.length).toFixed(4);
+  const tops = values.map((value, index) => `L${edge(index)} ${heightOf(value ?? 0, vertical)}L${edge(index + 1)} ${heightOf(value ?? 0, vertical)}`);
+  return `M0 1${tops.join("")}L1 1Z`;
 }

@@ -1,12 +1,13 @@
 // The transfer function: colour and opacity of every value. Here: the parts of the editor, files of ParaView.
 
-import { useState, type ReactNode } from "react";
+import { useState, type PointerEvent, type ReactNode } from "react";
 import { within } from "../../geometry/measures";
 import { IconButton } from "../../components/Button";
 import { choose, saveText } from "../../components/files";
 import { NumberField } from "../../components/NumberField";
 import { Section } from "../../components/Section";
 import { Slider } from "../../components/Slider";
+import { Ticks } from "../../components/Ticks";
 import type { HistogramData, TransferFunction } from "../../protocol";
 import { useSession, type Session } from "../../session/session";
 import type { Path } from "../../state/scene";
@@ -14,7 +15,7 @@ import { fromParaView, NoColorMap, toParaView } from "../../transfer/paraview";
 import { levelAt, mixColors, type ColorPoint } from "../../transfer/points";
 import { ColorBar, MAX_STOPS } from "./ColorBar";
 import { Curve } from "./Curve";
-import { nearDomain, wholeDomain } from "./histogram";
+import { countAt, nearDomain, wholeDomain, type Domain } from "./histogram";
 import { Presets } from "./Presets";
 
 interface TransferSectionProps {
@@ -29,6 +30,7 @@ export function TransferSection({ path, name, transfer, histogram }: TransferSec
   const session = useSession();
   const [isLogarithmic, setLogarithmic] = useState(true);
   const [isNear, setNear] = useState(false);
+  const [place, setPlace] = useState<number | null>(null);
   const [arePresetsOpen, setPresetsOpen] = useState(false);
   const whole = wholeDomain(histogram, transfer.value_range);
   const domain = isNear ? nearDomain(transfer.value_range) : whole;
@@ -46,7 +48,7 @@ export function TransferSection({ path, name, transfer, histogram }: TransferSec
       }
     >
       <div className="transfer">
-        <div className="curve-box">
+        <div className="curve-box" onPointerMove={(event) => setPlace(placeOf(event))} onPointerLeave={() => setPlace(null)}>
           <Curve
             transfer={transfer}
             histogram={histogram}
@@ -54,8 +56,9 @@ export function TransferSection({ path, name, transfer, histogram }: TransferSec
             isLogarithmic={isLogarithmic}
             onChange={(opacities, isMoving) => set("opacities", opacities, isMoving)}
           />
-          {histogram ? null : <p className="curve-note">Computing the histogram…</p>}
+          {histogram ? <ValueUnderCursor histogram={histogram} domain={domain} place={place} /> : <p className="curve-note">Computing the histogram…</p>}
         </div>
+        <Ticks range={domain} most={5} />
         <ColorBar
           transfer={transfer}
           domain={domain}
@@ -96,6 +99,26 @@ export function TransferSection({ path, name, transfer, histogram }: TransferSec
       {arePresetsOpen ? <Presets transfer={transfer} onChange={setAll} /> : null}
       <Slider label="Gamma" value={transfer.gamma} low={0.2} high={5} isLogarithmic onChange={(gamma, isMoving) => set("gamma", gamma, isMoving)} />
     </Section>
+  );
+}
+
+const placeOf = (event: PointerEvent<HTMLElement>): number => {
+  const box = event.currentTarget.getBoundingClientRect();
+  return (event.clientX - box.left) / box.width;
+};
+
+/** place: from the left end of the domain (0) to its right end (1). */
+function ValueUnderCursor({ histogram, domain, place }: { histogram: HistogramData; domain: Domain; place: number | null }): ReactNode {
+  if (place === null || place < 0 || place > 1) return null;
+  const value = domain[0] + (domain[1] - domain[0]) * place;
+  const count = countAt(histogram, value);
+  return (
+    <>
+      <span className="curve-cursor" style={{ left: `${place * 100}%` }} />
+      <span className="curve-value hint number">
+        <b>{within(value, domain)}</b> {count === null ? "" : `${count.toLocaleString("en")} voxels`}
+      </span>
+    </>
   );
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { nearDomain, outline, wholeDomain } from "./histogram";
+import { countAt, nearDomain, outline, wholeDomain } from "./histogram";
 
 const HISTOGRAM = { low: 0, high: 4, counts: [100, 8, 4, 0] };
 
@@ -19,6 +19,10 @@ describe("the histogram", () => {
   });
 
   it("is nothing where nothing was counted", () => expect(outline({ ...HISTOGRAM, counts: [0, 0] }, [0, 4], true)).toBe(""));
+  it("says how many voxels have about a value", () => {
+    expect([0, 0.99, 1, 2.5, 4].map((value) => countAt(HISTOGRAM, value))).toEqual([100, 100, 8, 4, 0]);
+    expect([-0.1, 4.1].map((value) => countAt(HISTOGRAM, value))).toEqual([null, null]);
+  });
   it("reaches as far as the window", () => expect(wholeDomain(HISTOGRAM, [-1, 2])).toEqual([-1, 4]));
   it("leaves a margin around the window", () => expect(nearDomain([0, 100])).toEqual([-8, 108]));
 });

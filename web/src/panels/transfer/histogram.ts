@@ -31,6 +31,12 @@ function highest(heights: readonly number[], isLogarithmic: boolean): number {
   return isLogarithmic || second === 0 ? first : Math.min(first, second * 1.25);
 }
 
+/** Voxels in the bin of a value; null outside. */
+export function countAt({ low, high, counts }: HistogramData, value: number): number | null {
+  if (!(high > low) || value < low || value > high) return null;
+  return counts[Math.min(counts.length - 1, Math.floor(((value - low) / (high - low)) * counts.length))] ?? null;
+}
+
 /** All values, and the value range of the transfer function if it is wider. */
 export function wholeDomain(histogram: HistogramData | null, range: Domain): Domain {
   if (!histogram) return range;
