@@ -198,6 +198,7 @@ def test_distances_are_measured_on_a_slice_with_their_profile(slices: Page) -> N
     panel = across(page, "z")
     wait_until(lambda: is_exact(page, "z"))
     x, y = middle_of(panel)
+    y -= 40  # Away from the slice across y.
     page.mouse.click(x - 40, y)
     expect(panel.locator(".slice-overlay .is-begun circle")).to_have_count(1)
     page.mouse.click(x + 40, y)
