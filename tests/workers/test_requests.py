@@ -32,7 +32,7 @@ def ends() -> Iterator[tuple[WorkerMain, MessageChannel]]:
     [
         ({"kind": "Juggle", "content": {"request": 7}}, 7, "'Juggle' is neither a request nor a reply of a Worker."),
         (messages.to_message(replies.Done(8)), 8, "A Worker does not handle 'Done'."),
-        ({"kind": "ProbePixel", "content": {"request": 9, "colour": "red"}}, 9, "Unknown field 'colour' in ProbePixel."),
+        ({"kind": "Inspect", "content": {"request": 9, "colour": "red"}}, 9, "Unknown field 'colour' in Inspect."),
         ({"kind": "Juggle", "content": {}}, -1, "'Juggle' is neither a request nor a reply of a Worker."),
     ],
 )
