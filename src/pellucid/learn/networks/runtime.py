@@ -69,9 +69,10 @@ class TorchRuntime:
             tensors = [one.contiguous(memory_format=torch.channels_last) for one in tensors]
         kind = torch.device(self.device).type
         with torch.autocast(kind, self._half) if self._half else nullcontext():
-            return list(self._network(tuple(tensors[0].shape))(*tensors))
+            return list(self.network_for(tuple(tensors[0].shape))(*tensors))
 
-    def _network(self, shape: tuple[int, ...]) -> torch.nn.Module:
+    def network_for(self, shape: tuple[int, ...]) -> torch.nn.Module:
+        """The compiled network, once enough inputs of a shape were seen."""
         self._seen[shape] = self._seen.get(shape, 0) + 1
         is_worth_it = self._compiled is not None and self._seen[shape] > MIN_COMPILED
         return self._compiled if is_worth_it else self.network
