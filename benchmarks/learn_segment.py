@@ -1,11 +1,11 @@
 """How well are neurons told apart, by our network, by a random forest on the same labels, and by the published network?
 
-    python -m benchmarks.learn_segment [--quick] [--json FILE] [--parts FOLDER] [--part all|ours|forest|table] [--data FOLDER]
+    python -m benchmarks.learn_segment [--quick] [--json FILE] [--parts FOLDER] [--part all|ours|forest|table]
 
-Boundaries are learnt in the first half of fibsem_2 (250³ of a fly's brain at 10 nm); objects are made and compared with the true
-ones in the second half, by the adapted Rand error. The random forest sees Gaussians, gradients and eigenvalues of the
-Hessian over several scales; its boundaries become objects in the same way. Thresholds of both are the best of some on
-the last slices of the first half. The published result is that of a flood-filling network, of the whole volume.
+Boundaries are learnt in the first half of fibsem_2 (250³ of a fly's brain at 10 nm); objects are made and compared with
+the true ones in the second half, by the adapted Rand error. The random forest sees Gaussians, gradients and eigenvalues
+of the Hessian over several scales; its boundaries become objects in the same way. Thresholds of both are the best of
+some on the last slices of the first half. The published result is that of a flood-filling network, of the whole volume.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from benchmarks.table import TARGET, Options, Row, report, unavailable
 from pellucid.box import Box
 from pellucid.formats.protocol import Voxels
 from pellucid.infer.apply import RunControl
-from pellucid.infer.objects.agglomeration import agglomerate, connected, join_contacts
+from pellucid.infer.objects.agglomeration import agglomerate, join_contacts
 from pellucid.infer.objects.basins import drain, heights
 from pellucid.infer.objects.object_tasks import STEPS, contacts_between, in_steps
 from pellucid.learn.quality.rand_error import adapted_rand_error
@@ -96,9 +97,8 @@ def ours(case: Case, folder: Path, steps: int) -> dict[str, float]:
     from pellucid.learn.training.options import LearningControl, LearningOptions
 
     learning = LearningOptions(steps=steps, batch=4, epoch_steps=max(1, steps // 8), rate=2e-3)
-    options = SegmentOptions(
-        is_isotropic=True, learning=learning, **({"width": 4, "patch": (16, 32, 32)} if case.is_quick else {})
-    )
+    options = SegmentOptions(is_isotropic=True, learning=learning)
+    options = replace(options, width=4, patch=(16, 32, 32)) if case.is_quick else options
     request = SegmentRequest(f"{case.path}:/raw", f"{case.path}:/labels", folder / "net", case.train, options)
     start = time.perf_counter()
     control = LearningControl(threads=min(os.cpu_count() or 1, 8), loaders=8 if (os.cpu_count() or 1) > 8 else 2)
@@ -157,7 +157,7 @@ def features(raw: Voxels) -> Voxels:
 
 
 def scored(case: Case, boundaries: Callable[[tuple[slice, slice, slice]], Voxels]) -> dict[str, float]:
-    """The adapted Rand error of the tested part, with the threshold that is best on the last slices that were learnt."""
+    """The adapted Rand error of the tested part, with the threshold that is best on the last learnt slices."""
     tuned = objects(boundaries(case.tuned), THRESHOLDS)
     errors = [adapted_rand_error(case.labels[case.tuned], found).error for found in tuned]
     best = THRESHOLDS[int(np.argmin(errors))]

@@ -1,10 +1,10 @@
 """How fast does the 2.5D denoising network run on a GPU, from chunks to chunks, and how long does preset spring8 train?
 
-    python -m benchmarks.learn_speed [--quick] [--json FILE] [--parts FOLDER] [--part all|network|volume|training|table]
+    python -m benchmarks.learn_speed [--quick] [--json FILE] [--parts FOLDER] [--part network|volume|training]
 
-The network of the presets: 11 slices, 64 to 256 channels, 0.31 million multiply-adds per pixel, random weights. "network" runs it
-on one slice that is on the device. "volume" goes from a Zarr volume of 16 bits to another one. "training" makes all steps of the
-preset on random slices of 2216². Each part is a process of its own.
+The network of the presets: 11 slices, 64 to 256 channels, 0.31 million multiply-adds per pixel, random weights. "network"
+runs it on one slice that is on the device. "volume" goes from a Zarr volume of 16 bits to another one. "training" makes all
+steps of the preset on random slices of 2216². Each part is a process of its own.
 """
 
 import argparse
@@ -74,12 +74,12 @@ def network_of(folder: Path) -> Any:
     return write_network(RawValues(network, 1000.0, 100.0), description, folder, example)
 
 
-def measure_network(is_quick: bool, _: Path | None) -> dict[str, float]:
+def measure_network(is_quick: bool, scratch: Path | None) -> dict[str, float]:
     """On tensors that are on the device."""
     import torch
 
-    from pellucid.learn.networks.torch_entry import open_torch
     from pellucid.infer.runtime import RuntimeRequest
+    from pellucid.learn.networks.torch_entry import open_torch
 
     with tempfile.TemporaryDirectory() as folder:
         network = network_of(Path(folder) / "net")
@@ -166,7 +166,7 @@ def _written(path: Path, edge: int) -> Path:
     return path
 
 
-def measure_training(is_quick: bool, _: Path | None) -> dict[str, float]:
+def measure_training(is_quick: bool, scratch: Path | None) -> dict[str, float]:
     """All steps of the preset, on slices that are in memory: waves with noise."""
     import torch
 

@@ -1,9 +1,10 @@
 """How much better than cubic interpolation does a network restore thick slices, in a volume that it has not seen?
 
-    python -m benchmarks.learn_superres [--quick] [--json FILE] [--parts FOLDER] [--part all|average|subsample|table] [--data FOLDER]
+    python -m benchmarks.learn_superres [--quick] [--json FILE] [--parts FOLDER] [--part all|average|subsample|table]
 
-It learns from fibsem_2 (isotropic, 10 nm) made four times coarser along z, and is scored on fibsem_1, another part of the same
-brain: the first stage (mean absolute difference), the second one (with a discriminator), and cubic interpolation.
+It learns from fibsem_2 (isotropic, 10 nm) made four times coarser along z, and is scored on fibsem_1, another part of
+the same brain: the first stage (mean absolute difference), the second one (with a discriminator), and
+cubic interpolation.
 """
 
 import argparse

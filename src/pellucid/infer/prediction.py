@@ -19,7 +19,7 @@ from pellucid.formats.protocol import Voxels
 from pellucid.infer.network_files.network import Network
 from pellucid.infer.network_files.transforms import Statistics, apply_transforms
 from pellucid.infer.output_rule import OutputRule
-from pellucid.infer.region_runtime import RegionRequest, RegionRuntime, takes_regions
+from pellucid.infer.region_runtime import DeviceRegionRequest, RegionRuntime, takes_regions
 from pellucid.infer.runtime import NetworkRuntime
 from pellucid.infer.sources import VoxelSource
 from pellucid.infer.window_cache import WindowCache
@@ -69,7 +69,7 @@ class Predictor:
         is_known = finish is None or isinstance(finish, OutputRule)
         if not (isinstance(self.runtime, RegionRuntime) and takes_regions(self.network) and is_known):
             return None
-        request = RegionRequest(
+        request = DeviceRegionRequest(
             voxels=voxels,
             origin=region.start,
             shape=shape,

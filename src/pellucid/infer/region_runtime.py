@@ -1,6 +1,6 @@
 """Runtimes that take a region of a volume to their device once, and cut its windows there.
 
-Here: RegionRequest, RegionRuntime, the protocol; whether a network can be run that way.
+Here: DeviceRegionRequest, RegionRuntime, the protocol; whether a network can be run that way.
 Not here: such a runtime (learn), cutting windows on the host (prediction).
 
 A 2.5D network sees every slice in all of its windows' neighbours: cut on the host, each voxel would travel eleven
@@ -21,7 +21,7 @@ CHANNELS_FIRST = ("bcyx", "bczyx")
 
 
 @dataclass(frozen=True)
-class RegionRequest:
+class DeviceRegionRequest:
     """voxels: (channel, z, y, x) of the source from ``origin`` on. shape: of the source. windows: that tile the box, to
     be computed ``batch`` at a time. neighbours, scale, is_volumetric (3D): of the network. rule: what is kept of its
     output; None for all channels."""
@@ -42,7 +42,7 @@ class RegionRequest:
 class RegionRuntime(Protocol):
     """May be called by several threads at once."""
 
-    def run_region(self, request: RegionRequest) -> Voxels | None:
+    def run_region(self, request: DeviceRegionRequest) -> Voxels | None:
         """The box of the output: (z, y, x), or (channel, z, y, x) without a rule. None for what it cannot do."""
 
 

@@ -22,7 +22,7 @@ from pellucid.conversion.values import ValueMap
 from pellucid.engines.stopping import raise_if_stopped
 from pellucid.formats.protocol import Voxels
 from pellucid.infer.output_rule import OutputRule
-from pellucid.infer.region_runtime import RegionRequest
+from pellucid.infer.region_runtime import DeviceRegionRequest
 from pellucid.infer.windows import Window, output_box, reflected
 
 Compute = Callable[[Sequence[Tensor]], Sequence[Tensor]]
@@ -36,7 +36,7 @@ class DeviceRegions:
         self._device, self._compute = device, compute
         self._is_gpu, self._turn = device.startswith("cuda"), threading.Lock()
 
-    def run(self, request: RegionRequest) -> Voxels | None:
+    def run(self, request: DeviceRegionRequest) -> Voxels | None:
         rule = request.rule
         if str(request.voxels.dtype) not in TYPES or (rule is not None and output_type(rule) is None):
             return None
@@ -70,7 +70,7 @@ class DeviceRegions:
         return np.array(pinned.numpy())
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
-    def _computed(self, region: Tensor, request: RegionRequest) -> Tensor:
+    def _computed(self, region: Tensor, request: DeviceRegionRequest) -> Tensor:
         target = output_box(request.box, request.scale)
         made: Tensor | None = None
         for alike in _batches(request.windows, request.batch):
@@ -95,7 +95,7 @@ def _batches(windows: Sequence[Window], count: int) -> list[list[Window]]:
     return [group[start : start + count] for group in groups for start in range(0, len(group), count)]
 
 
-def _cut(region: Tensor, window: Window, request: RegionRequest) -> Tensor:
+def _cut(region: Tensor, window: Window, request: DeviceRegionRequest) -> Tensor:
     """(1, channel, [z,] y, x) as float32; beyond the volume's border, reflected."""
     outer = window.outer.grow((request.neighbours, 0, 0))
     voxels = region

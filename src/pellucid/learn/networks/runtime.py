@@ -13,7 +13,7 @@ from torch import Tensor
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
-from pellucid.infer.region_runtime import RegionRequest
+from pellucid.infer.region_runtime import DeviceRegionRequest
 from pellucid.infer.runtime import RuntimeRequest
 from pellucid.learn.networks.device_regions import DeviceRegions
 from pellucid.learn.networks.graph_import import to_torch, unknown_operators
@@ -58,7 +58,7 @@ class TorchRuntime:
                 remedy="Choose a smaller --window, or --device cpu.",
             ) from error
 
-    def run_region(self, request: RegionRequest) -> Voxels | None:
+    def run_region(self, request: DeviceRegionRequest) -> Voxels | None:
         """Windows that are cut on the device; on a CPU, the usual way is as good."""
         return self._regions.run(request) if self.is_gpu else None
 
