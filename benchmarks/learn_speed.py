@@ -2,9 +2,9 @@
 
     python -m benchmarks.learn_speed [--quick] [--json FILE] [--parts FOLDER] [--part network|volume|training]
 
-The network of the presets: 11 slices, 64 to 256 channels, 0.31 million multiply-adds per pixel, random weights. "network"
-runs it on one slice that is on the device. "volume" goes from a Zarr volume of 16 bits to another one. "training" makes all
-steps of the preset on random slices of 2216². Each part is a process of its own.
+The network of the presets: 11 slices, 64 to 256 channels, 0.31 million multiply-adds per pixel, random weights.
+"network" runs it on one slice that is on the device. "volume" goes from a Zarr volume of 16 bits to another one.
+"training" makes all steps of the preset on random slices of 2216². Each part is a process of its own.
 """
 
 import argparse
