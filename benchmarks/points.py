@@ -64,7 +64,7 @@ def sphere_row(name: str, scale: float, size: Size, device: Device) -> Row:
 
     def frame(direction: Vector) -> None:
         scene = Scene(camera=framing((0.0, 0.0, 0.0), (1.0, 1.0, 1.0), direction))
-        cloud.draw(pack_view(scene, shape, 1.0, device), pack_light(scene.light), LaunchRange(shape))
+        cloud.draw(pack_view(scene, shape, 1.0, device), pack_light(scene.light, scene.camera), LaunchRange(shape))
         synchronize(device)
 
     sides = {str(direction): partial(frame, direction) for direction in DIRECTIONS}

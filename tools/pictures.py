@@ -22,11 +22,11 @@ from pellucid.rendering.automatic.geometry import automatic_points_layer
 from pellucid.rendering.camera import framing
 from pellucid.rendering.geometry.shapes import Points
 from pellucid.rendering.labels import Labels
+from pellucid.rendering.light import Light
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import (
     ClipPlane,
     Isosurface,
-    Light,
     Scene,
     ShadingName,
     SliceLayer,
@@ -145,7 +145,7 @@ IMAGES = (
             first("em/fibsem_1.h5:/raw"),
         ),
     ),
-    *(ReadmeImage(f"bonsai-{name}", (bonsai(name),)) for name in ("none", "gradient", "shadow", "occlusion")),
+    *(ReadmeImage(f"bonsai-{name}", (bonsai(name),)) for name in ("none", "gradient", "shadow", "occlusion", "full")),
     ReadmeImage("isosurface", (isosurface,)),
     ReadmeImage("spheres", (spheres,)),
     ReadmeImage("labels", (labels,)),

@@ -11,9 +11,10 @@ from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, framing
 from pellucid.rendering.frame import to_rgba8
+from pellucid.rendering.light import HEADLIGHT, Light
 from pellucid.rendering.reference import volumes as reference
 from pellucid.rendering.renderer import Renderer
-from pellucid.rendering.scene import ClipPlane, Isosurface, Light, Scene, Transform, VolumeLayer
+from pellucid.rendering.scene import ClipPlane, Isosurface, Scene, Transform, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.volume.volume import Volume
 
@@ -75,6 +76,9 @@ def scene_of(volume: Volume, **changes: object) -> Scene:
         {"shading": "shadow", "light": Light(direction=(0.3, 1.0, -0.5))},
         {"shading": "shadow"},
         {"shading": "occlusion"},
+        {"shading": "full"},
+        {"shading": "full", "light": HEADLIGHT, "transform": MOVED, "planes": (ClipPlane((0.6, 0.8, 0.3), 14.0),)},
+        {"shading": "full", "mode": "isosurface", "isosurfaces": (Isosurface(60.0, opacity=0.5), Isosurface(120.0))},
         {"shading": "occlusion", "mode": "isosurface", "isosurfaces": (Isosurface(70.0),)},
         {"shading": "shadow", "planes": (ClipPlane((0.6, 0.8, 0.3), 14.0),), "transform": MOVED},
         {"shading": "shadow", "clip": Box((5, 3, 8), (18, 20, 30)), "light": Light(direction=(0.3, 1.0, -0.5))},
@@ -129,7 +133,7 @@ def test_one_volume_twice_by_both_kernels_is_the_same_picture(renderer: Renderer
     assert (alone.rgba == beside.rgba).all()
 
 
-@pytest.mark.parametrize("shading", ["shadow", "occlusion"])
+@pytest.mark.parametrize("shading", ["shadow", "occlusion", "full"])
 def test_what_is_cut_away_casts_no_shadow(renderer: Renderer, shading: str) -> None:
     alone = np.zeros((24, 24, 24), np.uint8)
     alone[10:22, 4:20, 4:20] = 200
@@ -166,11 +170,11 @@ def test_how_long_a_plane_s_normal_is_does_not_matter(renderer: Renderer, voxels
     planes = [ClipPlane((0.6 * length, 0.8 * length, 0.0), 16.0 * length) for length in (1.0, 1e-10, 1e10)]
     whole = renderer.render(scene, SIZE, SIZE).rgba.astype(int)
     first, *others = [renderer.render(replace(scene, planes=(plane,)), SIZE, SIZE).rgba for plane in planes]
-    assert np.abs(first - whole).mean() > 1
+    assert np.abs(first - whole).mean() > 0.5
     assert all(np.abs(first.astype(int) - other).mean() < 0.01 for other in others)
 
 
-@pytest.mark.parametrize("shading", ["none", "gradient", "shadow", "occlusion"])
+@pytest.mark.parametrize("shading", ["none", "gradient", "shadow", "occlusion", "full"])
 @pytest.mark.parametrize("mode", ["composite", "isosurface"])
 def test_beside_voxels_that_are_no_number(renderer: Renderer, voxels: Voxels, shading: str, mode: str) -> None:
     holed = voxels.astype(np.float32)

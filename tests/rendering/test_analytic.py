@@ -10,7 +10,7 @@ from pellucid.fields.dense import DenseField
 from pellucid.fields.sizes import CELL
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.drawing import packing
-from pellucid.rendering.drawing.illumination import LightCache
+from pellucid.rendering.light import HEADLIGHT
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Isosurface, Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
@@ -54,7 +54,7 @@ def test_the_gradient_of_a_ramp_lights_it_evenly(renderer: Renderer) -> None:
     volume = Volume.from_array(ramp)
     camera = replace(FRONT, position=(15.5, 15.5, -100.0), target=(15.5, 15.5, 0.0), height=20.0)
     layer = VolumeLayer(str(volume.location), mode="isosurface", isosurfaces=(Isosurface(10.2, (0.5, 0.5, 0.5)),))
-    frame = renderer.render(Scene((layer,), camera), 16, 16)
+    frame = renderer.render(Scene((layer,), camera, HEADLIGHT), 16, 16)
     # Seen along the gradient: all of the diffuse light, and all of the shine of the headlight.
     assert (frame.rgba[..., 0] == round(255 * (0.5 * 1.0 + 0.25))).all()
     assert np.abs(frame.depth - 110.2).max() < 0.01
@@ -70,7 +70,7 @@ def test_skipping_empty_cells_changes_no_bit(device: Device) -> None:
     layer = VolumeLayer(str(volume.location), transfer)
     camera = Camera((150.0, -80.0, 110.0), (35.0, 30.0, 25.0), (0.0, 0.0, 1.0))
     scene, field, warp = Scene((layer,), camera), DenseField(volume, device), runtime.start()
-    packed = packing.pack_layer(scene, layer, field, LightCache(field), 0.5)
+    packed = packing.pack_layer(scene, layer, field, 0.5)
     images = []
     vacancy = packed.vacancy.numpy()
     assert 0 < (vacancy == 0).mean() < 0.5

@@ -187,7 +187,7 @@ def test_pictures_get_better_while_bricks_come_in(device: Device) -> None:
 
 def test_shadows_in_bricks(device: Device) -> None:
     volume = Volume.from_array(one_ball())
-    for shading in ("shadow", "occlusion"):
+    for shading in ("shadow", "occlusion", "full"):
         whole, bricks = whole_and_bricks(device, volume, scene_of(volume, shading=shading), 0.5)
         assert bricks.statistics.full_resolution == 1
         assert decibels(whole, bricks) > 45

@@ -12,10 +12,10 @@ from pellucid.fields.dense import DenseField
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, framing
 from pellucid.rendering.drawing import packing
-from pellucid.rendering.drawing.illumination import LightCache
+from pellucid.rendering.light import Light
 from pellucid.rendering.reference import classification
 from pellucid.rendering.renderer import Renderer
-from pellucid.rendering.scene import Light, Scene, Transform, VolumeLayer
+from pellucid.rendering.scene import Scene, Transform, VolumeLayer
 from pellucid.rendering.transfer import Edges, TransferFunction, summed
 from pellucid.volume.volume import Volume
 from tests.rendering.test_against_reference import CAMERA, TRANSFER, psnr
@@ -79,7 +79,7 @@ def test_the_picture_is_the_reference_s(
     assert psnr(renderer, Scene((layer,), CAMERA, step=step), {str(balls.location): balls}) >= 45
 
 
-@pytest.mark.parametrize("shading", ["shadow", "occlusion"])
+@pytest.mark.parametrize("shading", ["shadow", "full"])
 def test_what_the_gradient_hides_takes_no_light(renderer: Renderer, balls: Volume, shading: str) -> None:
     transform = Transform((1.2, 0.8, 1.0), (20.0, -35.0, 50.0))
     layer = VolumeLayer(str(balls.location), replace(TRANSFER, edges=EDGES), shading=shading, transform=transform)  # type: ignore[arg-type]
@@ -140,7 +140,7 @@ def test_skipping_empty_cells_changes_no_bit(device: Device, changes: dict[str, 
     layer = VolumeLayer(str(volume.location), transfer)
     camera = Camera((150.0, -80.0, 110.0), (35.0, 30.0, 25.0), (0.0, 0.0, 1.0))
     scene, field, warp = Scene((layer,), camera), DenseField(volume, device), runtime.start()
-    packed = packing.pack_layer(scene, layer, field, LightCache(field), step)
+    packed = packing.pack_layer(scene, layer, field, step)
     images = []
     vacancy = packed.vacancy.numpy()
     assert vacancy.max() > 0

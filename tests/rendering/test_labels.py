@@ -14,12 +14,13 @@ from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, framing
 from pellucid.rendering.frame import Frame, to_rgba8
 from pellucid.rendering.labels import LabelColor, Labels, automatic_colors
+from pellucid.rendering.light import Light
 from pellucid.rendering.reference import surfaces
 from pellucid.rendering.reference import volumes as reference
 from pellucid.rendering.reference.labels import LabelMedium
 from pellucid.rendering.reference.slices import draw_slice
 from pellucid.rendering.renderer import Renderer
-from pellucid.rendering.scene import Light, Scene, ShadingName, SliceLayer, Transform, VolumeLayer
+from pellucid.rendering.scene import Scene, ShadingName, SliceLayer, Transform, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.volume.volume import Volume
 
@@ -87,7 +88,7 @@ def psnr(renderer: Renderer, scene: Scene, volumes: dict[str, Volume]) -> float:
     step = scene.step * min(min(map(abs, layer.transform.scale)) for layer in scene.volumes)
     media = [
         (LabelMedium if layer.labels else reference.Medium)(
-            volumes[layer.source].read(), SPACING, layer, scene.light, step
+            volumes[layer.source].read(), SPACING, layer, scene.light, step, camera=scene.camera
         )
         for layer in scene.volumes
     ]

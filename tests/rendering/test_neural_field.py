@@ -76,7 +76,7 @@ def psnr(one: Frame, other: Frame) -> float:
         {"shading": "none"},
         {"shading": "gradient"},
         {"shading": "shadow"},
-        {"shading": "occlusion"},
+        {"shading": "full"},
         {"mode": "max"},
         {"mode": "mean"},
         {"mode": "isosurface"},

@@ -13,12 +13,14 @@ from pellucid.rendering.frame import Frame, to_rgba8
 from pellucid.rendering.geometry.isosurfaces import extract_isosurface
 from pellucid.rendering.geometry.shapes import Mesh, Points, in_memory
 from pellucid.rendering.layers.spheres import default_radius_scale, visible_spheres
+from pellucid.rendering.light import HEADLIGHT, Light
 from pellucid.rendering.presets.color_maps import color_points
 from pellucid.rendering.reference import geometry as reference_geometry
 from pellucid.rendering.reference import volumes as reference
+from pellucid.rendering.reference.shading import Sun
 from pellucid.rendering.reference.surfaces import ReferenceImage
 from pellucid.rendering.renderer import Renderer
-from pellucid.rendering.scene import ClipPlane, Light, MeshLayer, PointsLayer, Scene, Transform, VolumeLayer
+from pellucid.rendering.scene import ClipPlane, MeshLayer, PointsLayer, Scene, Transform, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.volume.volume import Volume
 
@@ -80,7 +82,7 @@ def test_spheres_are_the_reference_s(renderer: Renderer, cloud: Points, changes:
     layer = replace(layer, **in_layer)  # type: ignore[arg-type]
     scene = Scene(points=(layer,), **in_scene)  # type: ignore[arg-type]
     rays = reference.camera_rays(scene.camera, SIZE, SIZE, is_jittered=False)
-    expected = reference_geometry.draw_points(cloud, layer, rays, scene.light, scene.planes)
+    expected = reference_geometry.draw_points(cloud, layer, rays, Sun.over(scene.light, scene.camera), scene.planes)
     assert decibels(renderer.render(scene, SIZE, SIZE), expected, scene) >= 45
 
 
@@ -91,7 +93,7 @@ def test_triangles_are_the_reference_s(renderer: Renderer, ball: Mesh, changes: 
     layer = replace(layer, **in_layer)  # type: ignore[arg-type]
     scene = Scene(meshes=(layer,), **in_scene)  # type: ignore[arg-type]
     rays = reference.camera_rays(scene.camera, SIZE, SIZE, is_jittered=False)
-    expected = reference_geometry.draw_mesh(ball, layer, rays, scene.light, scene.planes)
+    expected = reference_geometry.draw_mesh(ball, layer, rays, Sun.over(scene.light, scene.camera), scene.planes)
     assert decibels(renderer.render(scene, SIZE, SIZE), expected, scene) >= 45
 
 
@@ -99,8 +101,8 @@ def test_spheres_and_triangles_hide_each_other(renderer: Renderer, cloud: Points
     points, mesh = PointsLayer(cloud.name, SHOWN, 0.6), MeshLayer(ball.name)
     scene = Scene(camera=CAMERA, points=(points,), meshes=(mesh,))
     rays = reference.camera_rays(CAMERA, SIZE, SIZE, is_jittered=False)
-    spheres = reference_geometry.draw_points(cloud, points, rays, scene.light)
-    triangles = reference_geometry.draw_mesh(ball, mesh, rays, scene.light)
+    spheres = reference_geometry.draw_points(cloud, points, rays, Sun.over(scene.light, scene.camera))
+    triangles = reference_geometry.draw_mesh(ball, mesh, rays, Sun.over(scene.light, scene.camera))
     both = reference_geometry.nearest([spheres, triangles])
     assert (spheres[1] < triangles[1]).any() and (triangles[1] < spheres[1]).any()
     assert decibels(renderer.render(scene, SIZE, SIZE), both, scene) >= 45
@@ -139,7 +141,7 @@ def test_uneven_clouds_are_drawn_whole(renderer: Renderer, spread: str) -> None:
     scene = Scene(camera=FRONT, background=CLEAR, points=(PointsLayer(points.name, SHOWN),))
     frame = renderer.render(scene, SIZE, SIZE)
     rays = reference.camera_rays(FRONT, SIZE, SIZE, is_jittered=False)
-    _, depth = reference_geometry.draw_points(points, scene.points[0], rays, scene.light)
+    _, depth = reference_geometry.draw_points(points, scene.points[0], rays, Sun.over(scene.light, scene.camera))
     hit = np.isfinite(depth.reshape(SIZE, SIZE))
     assert hit.sum() > 40
     assert np.array_equal(np.isfinite(frame.depth), hit)
@@ -149,8 +151,9 @@ def test_uneven_clouds_are_drawn_whole(renderer: Renderer, spread: str) -> None:
 def test_the_middle_of_a_sphere_has_all_of_the_light(renderer: Renderer) -> None:
     points = Points(np.array([[0.0, 0.0, 0.0]]), np.array([1.0]))
     grey = TransferFunction(((0.0, (0.5, 0.5, 0.5)),), ((0.0, 1.0),))
-    frame = renderer.render(Scene(camera=FRONT, points=(PointsLayer(points.name, grey),)), 129, 129)
-    assert frame.rgba[64, 64].tolist() == [191, 191, 191, 255]
+    light = replace(HEADLIGHT, specular=0.0)
+    frame = renderer.render(Scene(camera=FRONT, light=light, points=(PointsLayer(points.name, grey),)), 129, 129)
+    assert frame.rgba[64, 64].tolist() == [128, 128, 128, 255]
 
 
 def test_what_the_transfer_function_makes_transparent_disappears() -> None:
@@ -198,7 +201,8 @@ def test_two_sides_of_a_triangle_are_alike(renderer: Renderer) -> None:
     vertices = np.array([[-9.0, -9.0, 0.0], [9.0, -9.0, 0.0], [0.0, 9.0, 0.0]])
     for triangle in ([[0, 1, 2]], [[0, 2, 1]]):
         mesh = Mesh(vertices, np.array(triangle))
-        frame = renderer.render(Scene(camera=FRONT, meshes=(MeshLayer(mesh.name, (0.5, 0.5, 0.5)),)), 17, 17)
+        scene = Scene(camera=FRONT, light=HEADLIGHT, meshes=(MeshLayer(mesh.name, (0.5, 0.5, 0.5)),))
+        frame = renderer.render(scene, 17, 17)
         assert frame.rgba[8, 8].tolist() == [191, 191, 191, 255]
         assert frame.depth[8, 8] == pytest.approx(100)
 

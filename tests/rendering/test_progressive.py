@@ -22,7 +22,6 @@ from pellucid.rendering.geometry.shapes import Points
 from pellucid.rendering.renderer import Renderer, render_progressive
 from pellucid.rendering.scene import Isosurface, PointsLayer, Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
-from pellucid.settings import current
 from pellucid.volume.volume import Volume
 from tests.shared_data import shared
 
@@ -107,24 +106,6 @@ def test_a_picture_is_abandoned_between_two_pieces() -> None:
     with pytest.raises(Cancelled, match="Rendering an image was cancelled"):
         renderer.render(scene_of(volume), 640, 480, is_cancelled=is_later(20))
     assert renderer.render(scene_of(volume), WIDTH, HEIGHT).statistics.is_exact
-
-
-@pytest.mark.parametrize("shading", ["shadow", "occlusion"])
-def test_working_out_light_is_abandoned_too(device: Device, shading: str) -> None:
-    request = 0
-
-    def is_cancelled() -> bool:
-        nonlocal request
-        request += 1
-        return True
-
-    renderer, volume = Renderer(device), Volume.from_array(waves())
-    scene = scene_of(volume, shading=shading)
-    with pytest.raises(Cancelled, match="Computing the light"):
-        renderer.render(scene, WIDTH, HEIGHT, is_cancelled=is_cancelled)
-    assert request <= current().threads + 2  # Once for every thread that works, and afterwards.
-    fresh = Renderer(device).render(scene, WIDTH, HEIGHT)
-    assert (renderer.render(scene, WIDTH, HEIGHT).rgba == fresh.rgba).all()
 
 
 def test_progressive_pictures_end_when_they_are_cancelled_or_closed(device: Device) -> None:

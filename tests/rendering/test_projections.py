@@ -51,7 +51,9 @@ class Case:
         """(n,) values from 0 to 1 of rays with 20 times as many samples, and whether a ray is long enough to count."""
         (layer,), scene = self.scene.volumes, self.scene
         step = 0.5 * min(self.volume.spacing) * min(map(abs, layer.transform.scale)) / OVERSAMPLING
-        medium = reference.Medium(self.volume.read(), self.volume.spacing, layer, scene.light, step, scene.planes)
+        medium = reference.Medium(
+            self.volume.read(), self.volume.spacing, layer, scene.light, step, scene.planes, scene.camera
+        )
         rays = reference.camera_rays(scene.camera, SIZE, SIZE, is_jittered=False)
         near, far = medium.inside(rays)
         found = np.zeros(len(near))

@@ -10,13 +10,13 @@ from pellucid.box import Box
 from pellucid.errors import InvalidInput
 from pellucid.rendering.camera import Camera, framing
 from pellucid.rendering.labels import LabelColor, Labels
+from pellucid.rendering.light import HEADLIGHT, Light
 from pellucid.rendering.presets.color_maps import color_maps, color_points
 from pellucid.rendering.scene import (
     MIGRATIONS,
     VERSION,
     ClipPlane,
     Isosurface,
-    Light,
     MeshLayer,
     Scene,
     SliceLayer,
@@ -47,7 +47,7 @@ FULL = Scene(
 
 def test_a_scene_is_read_back_as_it_was_written() -> None:
     assert Scene.from_json(FULL.to_json()) == FULL
-    assert json.loads(FULL.to_json())["version"] == 2
+    assert json.loads(FULL.to_json())["version"] == 3
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_scene_is_read_back_as_it_was_written() -> None:
         ),
         ({"volumes": [{}]}, r"scene.volumes\[0\] is incomplete"),
         ({"step": 0}, r"Invalid step of 0.0 voxels"),
-        ({"version": 99}, r"version 99; this program supports 1 to 2\. Update Pellucid"),
+        ({"version": 99}, r"version 99; this program supports 1 to 3\. Update Pellucid"),
     ],
 )
 def test_what_is_not_understood_is_refused_by_name(change: dict[str, object], reply: str) -> None:
@@ -123,6 +123,14 @@ def test_a_scene_of_version_1_opens() -> None:
     assert (scene.step, scene.slices, scene.time) == (0.25, (), 0.0)
     with pytest.raises(InvalidInput, match="Unknown field 'colour' in scene"):
         Scene.from_json('{"version": 1, "colour": 3}')
+
+
+def test_a_scene_of_version_2_has_the_light_that_it_had() -> None:
+    """Without a direction it came from the eye."""
+    assert Scene.from_json('{"version": 2}').light == HEADLIGHT
+    lit = Scene.from_json('{"version": 2, "light": {"direction": [0, 0, 1], "ambient": 0.5}}').light
+    assert (lit.direction, lit.ambient) == ((0.0, 0.0, 1.0), 0.5)
+    assert Scene.from_json('{"version": 3}').light == Light()
 
 
 def test_every_version_has_its_migration() -> None:

@@ -12,6 +12,7 @@ from pellucid.rendering.geometry.isosurfaces import extract_isosurface
 from pellucid.rendering.geometry.shapes import Mesh, Points
 from pellucid.rendering.reference import geometry, surfaces
 from pellucid.rendering.reference import volumes as reference
+from pellucid.rendering.reference.shading import Sun
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import ClipPlane, Isosurface, MeshLayer, Mode, PointsLayer, Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
@@ -47,9 +48,9 @@ def around() -> tuple[Scene, tuple[Mesh, Mesh, Points], surfaces.ReferenceSurfac
         camera=CAMERA, meshes=layers, points=(PointsLayer(points.name, RED),), planes=(ClipPlane((0.0, 0.3, 1.0), 9.0),)
     )
     rays = reference.camera_rays(CAMERA, SIZE, SIZE, is_jittered=True)
-    images = [geometry.draw_points(points, scene.points[0], rays, scene.light, scene.planes)]
+    images = [geometry.draw_points(points, scene.points[0], rays, Sun.over(scene.light, scene.camera), scene.planes)]
     for mesh, layer in zip((outer, inner), layers, strict=True):
-        images += geometry.draw_clear_mesh(mesh, layer, rays, scene.light, scene.planes)
+        images += geometry.draw_clear_mesh(mesh, layer, rays, Sun.over(scene.light, scene.camera), scene.planes)
     return scene, (outer, inner, points), surfaces.arranged(images, SIZE * SIZE)
 
 
@@ -69,7 +70,7 @@ def test_clear_meshes_in_a_volume_are_the_reference_s(
     transfer = TransferFunction(opacities=((0.0, 0.0), (0.3, 0.0), (1.0, 0.3)), value_range=(0.0, 200.0))
     layer = VolumeLayer(str(volume.location), transfer, mode, isosurfaces=(Isosurface(120.0, opacity=0.4),))
     scene = replace(around[0], volumes=(layer,))
-    medium = reference.Medium(volume.read(), volume.spacing, layer, scene.light, scene.step, scene.planes)
+    medium = reference.Medium(volume.read(), volume.spacing, layer, scene.light, scene.step, scene.planes, scene.camera)
     rays = reference.camera_rays(CAMERA, SIZE, SIZE, is_jittered=True)
     expected = reference.render([medium], rays, around[2])
     assert decibels(renderer.render(scene, SIZE, SIZE), expected, scene) >= 45

@@ -79,6 +79,9 @@ def assert_alike(one: Frame, shared: Frame, device: Device) -> None:
         {"mode": "isosurface", "isosurfaces": (Isosurface(120.0, opacity=0.3), Isosurface(180.0, opacity=0.6))},
         {"clip": Box((3, 20, 30), (60, 70, 100))},
         {"transform": TURNED},
+        {"shading": "shadow"},
+        {"shading": "occlusion", "clip": Box((3, 20, 30), (60, 70, 100))},
+        {"shading": "full", "transform": TURNED},
     ],
     ids="-".join,
 )
@@ -193,9 +196,6 @@ def test_a_users_shading_on_two_devices(device: Device) -> None:
 def test_what_needs_the_whole_volume_is_refused(device: Device) -> None:
     volume = Volume.from_array(waves())
     renderer = Renderer(devices=[device, device])
-    for shading in ("shadow", "occlusion"):
-        with pytest.raises(InvalidInput, match=r"Shadow and occlusion shading do not .* Use the gradient shading"):
-            renderer.render(scene_of(volume, shading=shading), SIZE, SIZE)
     plane = SliceLayer(str(volume.location), (64.0, 40.0, 35.0), (1.0, 1.0, 0.0), TRANSFER, opacity=0.5)
     with pytest.raises(InvalidInput, match=r"Translucent surfaces do not support .* Make them opaque"):
         renderer.render(replace(scene_of(volume), slices=(plane,)), SIZE, SIZE)

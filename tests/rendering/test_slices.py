@@ -15,6 +15,7 @@ from pellucid.rendering.geometry.shapes import Points
 from pellucid.rendering.presets.color_maps import color_points
 from pellucid.rendering.reference import geometry, surfaces
 from pellucid.rendering.reference import volumes as reference
+from pellucid.rendering.reference.shading import Sun
 from pellucid.rendering.reference.slices import draw_slice
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import ClipPlane, Isosurface, PointsLayer, Scene, SliceLayer, Transform, VolumeLayer
@@ -107,8 +108,10 @@ def test_slices_lie_among_volume_and_spheres(
     scene = Scene((layer,), CAMERA, slices=planes, points=(spheres,))
     rays = rays_of(scene)
     images = [draw_slice(volume.read(), SPACING, plane, rays) for plane in planes]
-    around = surfaces.arranged([geometry.draw_points(points, spheres, rays, scene.light), *images], SIZE * SIZE)
-    medium = reference.Medium(volume.read(), SPACING, layer, scene.light, scene.step)
+    around = surfaces.arranged(
+        [geometry.draw_points(points, spheres, rays, Sun.over(scene.light, scene.camera)), *images], SIZE * SIZE
+    )
+    medium = reference.Medium(volume.read(), SPACING, layer, scene.light, scene.step, camera=scene.camera)
     expected = reference.render([medium], rays, around)
     # Textures are read with weights of 8 bits, and a ray that grazes a surface may or may not meet it.
     assert decibels(renderer.render(scene, SIZE, SIZE), expected, scene) >= (40 if renderer.device.is_cuda else 45)

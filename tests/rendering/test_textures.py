@@ -12,7 +12,6 @@ from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, framing
 from pellucid.rendering.drawing import packing
 from pellucid.rendering.drawing.draw_pass import launch_rays
-from pellucid.rendering.drawing.illumination import LightCache
 from pellucid.rendering.drawing.layer_cache import PackedLayerCache
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Isosurface, Scene, VolumeLayer
@@ -43,6 +42,7 @@ def decibels(one: Voxels, other: Voxels) -> float:
         {"shading": "none"},
         {"shading": "gradient"},
         {"shading": "occlusion"},
+        {"shading": "full"},
         {"shading": "shadow"},
         {"mode": "max"},
         {"mode": "isosurface", "isosurfaces": (Isosurface(120.0),)},
@@ -81,7 +81,7 @@ def test_leaps_and_portions_change_no_bit(volume: Volume, shading: str) -> None:
     warp, field = runtime.start(), DenseField(volume, device)
     layer = VolumeLayer(str(volume.location), TRANSFER, shading=shading)  # type: ignore[arg-type]
     scene = Scene((layer,), CAMERA)
-    packed = packing.pack_layer(scene, layer, field, LightCache(field), 0.5)
+    packed = packing.pack_layer(scene, layer, field, 0.5)
     solidity = PackedLayerCache().solid_distance(packed, field)
     vacancy = packed.vacancy.numpy()
     assert vacancy.max() > 1
@@ -115,18 +115,17 @@ def test_a_layer_is_packed_again_only_when_something_changed(device: Device) -> 
     voxels = np.random.default_rng(0).integers(0, 200, (24, 24, 24), dtype=np.uint8)
     volume = Volume.from_array(voxels)
     field, kept = DenseField(volume, device), PackedLayerCache()
-    illumination = LightCache(field)
     layer = VolumeLayer(str(volume.location), TRANSFER, shading="none")
     scene = Scene((layer,), framing((0.0, 0.0, 0.0), (24.0, 24.0, 24.0)))
-    first = kept.layer(scene, layer, field, illumination, 0.5)
+    first = kept.layer(scene, layer, field, 0.5)
     moved = replace(scene, camera=CAMERA)
-    assert kept.layer(moved, layer, field, illumination, 0.5) is first
+    assert kept.layer(moved, layer, field, 0.5) is first
     assert kept.solid_distance(first, field) is kept.solid_distance(first, field)
     brighter = replace(layer, transfer=replace(TRANSFER, value_range=(0.0, 100.0)))
-    assert kept.layer(moved, brighter, field, illumination, 0.5) is not first
+    assert kept.layer(moved, brighter, field, 0.5) is not first
     voxels[:] = 0
     volume.changed(volume.box)
     field.prepare_frame()
-    again = kept.layer(scene, layer, field, illumination, 0.5)
+    again = kept.layer(scene, layer, field, 0.5)
     assert again is not first
     assert again.vacancy.numpy().min() > 0

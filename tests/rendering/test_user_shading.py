@@ -8,6 +8,7 @@ import warp as wp
 
 from pellucid.errors import InvalidInput, ShadingInvalid
 from pellucid.rendering.camera import framing
+from pellucid.rendering.light import HEADLIGHT
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
@@ -54,7 +55,7 @@ def test_it_sees_gradient_view_and_light(renderer: Renderer) -> None:
     layer = VolumeLayer(str(volume.location), TransferFunction(opacities=((0.0, 1.0),), value_range=(0.0, 255.0)))
     camera = framing((0.0, 0.0, 0.0), (12.0, 12.0, 24.0), direction=(0.0, 1.0, 0.0), up=(0.0, 0.0, 1.0))
     shading = renderer.add_shading("return vec3(gradient[2] / 10.0f, view[1], light[1]);")
-    assert drawn(renderer, Scene((layer,), camera), shading) == pytest.approx([128, 255, 255], abs=1)
+    assert drawn(renderer, Scene((layer,), camera, HEADLIGHT), shading) == pytest.approx([128, 255, 255], abs=1)
 
 
 def test_a_compile_error_names_the_line_and_the_last_good_shading_stays(renderer: Renderer, scene: Scene) -> None:

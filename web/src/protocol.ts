@@ -8,7 +8,7 @@ export const MAX_UPLOAD_BYTES = 268435456;
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type Mode = "composite" | "max" | "min" | "mean" | "isosurface";
-export type ShadingName = "none" | "gradient" | "shadow" | "occlusion" | "user";
+export type ShadingName = "none" | "gradient" | "shadow" | "occlusion" | "full" | "user";
 export type MeasureKind = "distance" | "angle" | "polyline" | "area" | "box" | "sphere" | "note";
 export type SlabProjection = "mean" | "max" | "min";
 export type SliceAxis = "z" | "y" | "x" | "oblique";
@@ -438,13 +438,17 @@ export interface VolumeLayer {
   readonly unit: string;
 }
 
-/** Where light comes from: `direction` points from the light into the scene; None is a headlight at the eye. */
+/** Where light comes from. direction: from the light into the scene, in the world; None: the light moves with the
+ * camera.
+ * camera_direction: the same to the right, upwards and towards the viewer, for a light that moves with the camera; by
+ * default it comes from above left, and (0, 0, -1) is a headlight. */
 export interface Light {
   readonly direction: readonly [number, number, number] | null;
   readonly ambient: number;
   readonly diffuse: number;
   readonly specular: number;
   readonly shininess: number;
+  readonly camera_direction: readonly [number, number, number];
 }
 
 /** Cuts away what lies before it: every point where normal · point < offset, in world units. */

@@ -118,7 +118,7 @@ class Renderer:
         while rounds < MAX_ROUNDS:
             for field in each:
                 field.prepare_frame()
-            drawing = self._begin(scene, fields, canvas, timeout.is_cancelled)
+            drawing = self._begin(scene, fields, canvas)
             watch.lap("prepare")
             drawn_at = time.perf_counter()
             drawing.draw(LaunchRange(canvas.size, 0, timeout.is_cancelled))
@@ -216,11 +216,9 @@ class Renderer:
         shading, *_ = [painter.add_shading(source) for painter in self._painters]
         return shading
 
-    def _begin(
-        self, scene: Scene, fields: list[list[DeviceField]], canvas: DrawRegion, is_cancelled: Callable[[], bool]
-    ) -> DrawPass | MultiDevicePass:
+    def _begin(self, scene: Scene, fields: list[list[DeviceField]], canvas: DrawRegion) -> DrawPass | MultiDevicePass:
         if len(self._painters) == 1 or not scene.volumes:
-            return self._painters[0].start_pass(scene, fields[0], canvas, is_cancelled)
+            return self._painters[0].start_pass(scene, fields[0], canvas)
         volumes = zip(scene.volumes, fields[0], strict=False)
         layer, largest = max(volumes, key=lambda one: one[1].shape[0] * one[1].shape[1] * one[1].shape[2])
         shared = parts(largest.shape, world_to_voxel(layer, largest), scene.camera, len(self._painters))

@@ -18,39 +18,18 @@ from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.annotations import Annotations
 from pellucid.rendering.camera import Camera, Vector
 from pellucid.rendering.labels import Labels
+from pellucid.rendering.light import FROM_THE_EYE, KEY_LIGHT, Light
 from pellucid.rendering.measures import Measure, check_measures
 from pellucid.rendering.number_checks import check_direction, check_finite, check_shares
 from pellucid.rendering.slice_options import AUTOMATIC, SliceOptions, ThreeSlices
 from pellucid.rendering.transfer import TransferFunction
 
-VERSION = 2
+VERSION = 3
 Mode = Literal["composite", "max", "min", "mean", "isosurface"]
-ShadingName = Literal["none", "gradient", "shadow", "occlusion", "user"]
+ShadingName = Literal["none", "gradient", "shadow", "occlusion", "full", "user"]
 
 
 GREY, AHEAD, UNMARKED, OPTIONS = TransferFunction(), Camera(), Annotations(), SliceOptions()
-
-
-@dataclass(frozen=True)
-class Light:
-    """Where light comes from: ``direction`` points from the light into the scene; None is a headlight at the eye."""
-
-    direction: Vector | None = None
-    ambient: float = 0.25
-    diffuse: float = 0.75
-    specular: float = 0.25
-    shininess: float = 24.0
-
-    def __post_init__(self) -> None:
-        if self.direction is not None:
-            check_direction("A light's direction", self.direction)
-        strengths = (self.ambient, self.diffuse, self.specular, self.shininess)
-        check_finite("Light", *strengths)
-        if min(strengths) < 0:
-            raise InvalidInput("Light strengths and shininess must not be negative.", remedy="Use values of 0 or more.")
-
-
-HEADLIGHT = Light()
 
 
 @dataclass(frozen=True)
@@ -243,7 +222,7 @@ class Scene:
 
     volumes: tuple[VolumeLayer, ...] = ()
     camera: Camera = AHEAD
-    light: Light = HEADLIGHT
+    light: Light = KEY_LIGHT
     planes: tuple[ClipPlane, ...] = ()
     background: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
     step: float = 0.5
@@ -324,5 +303,11 @@ def _from_1(document: dict[str, Any]) -> dict[str, Any]:
     return {"slices": [], "time": 0.0, **document}
 
 
-MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _from_1}
+def _from_2(document: dict[str, Any]) -> dict[str, Any]:
+    """Version 3 has a light that may come from anywhere beside the camera; before, it came from the eye."""
+    light = {"camera_direction": list(FROM_THE_EYE), **document.get("light", {})}
+    return {**document, "light": light}
+
+
+MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _from_1, 2: _from_2}
 """From each version to the next."""

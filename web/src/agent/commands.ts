@@ -48,7 +48,7 @@ export const COMMANDS: Record<CommandName, Command> = {
     options: [
       { flag: "--size", label: "Size (width x height)", example: "1024x1024" },
       { flag: "--preset", label: "Preset", example: "automatic" },
-      { flag: "--shading", label: "Shading", choices: ["", "none", "gradient", "shadow", "occlusion"] },
+      { flag: "--shading", label: "Shading", choices: ["", "none", "gradient", "shadow", "occlusion", "full"] },
     ],
   },
   slices: { title: "Slices", output: "{folder}/{stem}-slices.png", options: [] },

@@ -1,18 +1,24 @@
 // The light of the scene: where it comes from and how it is reflected.
 
 import type { ReactNode } from "react";
-import { Switch } from "../components/Choice";
+import { Segmented } from "../components/Choice";
 import { Slider } from "../components/Slider";
-import type { Light } from "../protocol";
+import type { Vector } from "../geometry/vector";
 import { useSession } from "../session/session";
 import { sceneOf } from "../state/selectors";
 import { useSelect } from "../state/store";
-import { anglesOf, directionOf, FIRST_ANGLES } from "./light";
+import { anglesOf, changesTo, directionOf, kindOf, type LightKind } from "./light";
 
 const PARTS: readonly { part: "ambient" | "diffuse" | "specular"; label: string }[] = [
   { part: "ambient", label: "Ambient" },
   { part: "diffuse", label: "Diffuse" },
   { part: "specular", label: "Specular" },
+];
+
+const KINDS: readonly { value: LightKind; label: string; title: string }[] = [
+  { value: "camera", label: "With camera", title: "A key light that moves with the camera" },
+  { value: "headlight", label: "Headlight", title: "Light from the eye" },
+  { value: "fixed", label: "Fixed", title: "A light that stays where it is while the camera moves" },
 ];
 
 const degrees = (value: number): string => `${Math.round(value)}°`;
@@ -29,22 +35,18 @@ export function LightControls(): ReactNode {
           <Slider key={part} label={label} value={light[part]} low={0} high={1} onChange={(value, isMoving) => session.set(["light", part], value, isMoving)} />
         ))}
         <Slider label="Shininess" value={light.shininess} low={1} high={128} isLogarithmic onChange={(value, isMoving) => session.set(["light", "shininess"], value, isMoving)} />
-        <Switch
-          label="Headlight"
-          isOn={light.direction === null}
-          onChange={(isOn) => session.set(["light", "direction"], isOn ? null : directionOf(FIRST_ANGLES))}
-        />
-        {light.direction ? <Direction direction={light.direction} /> : null}
+        <Segmented label="Light" value={kindOf(light)} options={KINDS} onChange={(kind) => session.change(changesTo(kind))} />
+        {light.direction ? <Direction path={["light", "direction"]} direction={light.direction} /> : <Direction path={["light", "camera_direction"]} direction={light.camera_direction} />}
       </div>
     </details>
   );
 }
 
-function Direction({ direction }: { direction: NonNullable<Light["direction"]> }): ReactNode {
+function Direction({ path, direction }: { path: readonly string[]; direction: Vector }): ReactNode {
   const session = useSession();
   const angles = anglesOf(direction);
   const set = (azimuth: number, elevation: number, isMoving: boolean): void =>
-    session.set(["light", "direction"], directionOf({ azimuth, elevation }), isMoving);
+    session.set(path, directionOf({ azimuth, elevation }), isMoving);
   return (
     <>
       <Slider label="Azimuth" value={angles.azimuth} low={-180} high={180} text={degrees} onChange={(value, isMoving) => set(value, angles.elevation, isMoving)} />

@@ -13,7 +13,7 @@ import { LightControls } from "./LightControls";
 import { Surfaces } from "./Surfaces";
 import { MODES, SHADINGS } from "./displayNames";
 
-const LIT: readonly ShadingName[] = ["gradient", "shadow", "occlusion", "user"];
+const LIT: readonly ShadingName[] = ["gradient", "shadow", "occlusion", "full", "user"];
 
 export function RenderingSection({ chosen }: { chosen: ChosenVolume }): ReactNode {
   const session = useSession();

@@ -15,5 +15,6 @@ export const SHADINGS: Record<ShadingName, { label: string; title: string }> = {
   gradient: { label: "Gradient", title: "Local lighting by the gradient of the values" },
   shadow: { label: "Shadow", title: "Shadows cast through the volume (single scattering)" },
   occlusion: { label: "Occlusion", title: "Ambient occlusion" },
+  full: { label: "Full", title: "Gradient, shadows and ambient occlusion together" },
   user: { label: "User", title: "A custom shading that you write" },
 };

@@ -35,7 +35,7 @@ export const VOLUME: VolumeLayer = {
 export const SCENE: Scene = {
   volumes: [VOLUME],
   camera: { position: [0, 0, 4], target: [0, 0, 0], up: [0, 1, 0], field_of_view_deg: 30, height: 2 },
-  light: { direction: null, ambient: 0.25, diffuse: 0.75, specular: 0.25, shininess: 24 },
+  light: { direction: null, ambient: 0.25, diffuse: 0.75, specular: 0.25, shininess: 24, camera_direction: [0.5, -0.65, -1] },
   planes: [],
   background: [0, 0, 0, 1],
   step: 0.5,

@@ -41,7 +41,7 @@ from pellucid.rendering.scene import Scene
 from pellucid.rendering.side_by_side import draw_side_by_side
 
 MODES = ("composite", "max", "min", "mean", "isosurface")
-SHADINGS = ("none", "gradient", "shadow", "occlusion")
+SHADINGS = ("none", "gradient", "shadow", "occlusion", "full")
 WITHOUT_OPACITY = (".jpg", ".jpeg", ".bmp", ".pdf", ".eps", ".ppm")
 TIMEOUT_MS = 1e6
 """Long: no one waits for a first, coarse image here."""
@@ -83,7 +83,12 @@ def _add_look(group: "argparse._ArgumentGroup") -> None:
     group.add_argument(
         "--isovalue", type=number_argument, action="append", default=[], help="show this isosurface; repeatable"
     )
-    group.add_argument("--shading", type=shading_argument, choices=SHADINGS, help="lighting model; ao means occlusion")
+    group.add_argument(
+        "--shading",
+        type=shading_argument,
+        choices=SHADINGS,
+        help="lighting model; ao means occlusion, full all of them",
+    )
     group.add_argument(
         "--range", type=range_argument, metavar="LOW,HIGH", help="values mapped to the ends of the transfer function"
     )

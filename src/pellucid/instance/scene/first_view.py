@@ -12,7 +12,8 @@ from pellucid.errors import PellucidError
 from pellucid.instance.protocol.server_messages import CameraMoved
 from pellucid.instance.scene.history import ScenePair
 from pellucid.rendering.camera import Camera, Vector
-from pellucid.rendering.scene import HEADLIGHT, MeshLayer, PointsLayer, Scene, VolumeLayer
+from pellucid.rendering.light import KEY_LIGHT
+from pellucid.rendering.scene import MeshLayer, PointsLayer, Scene, VolumeLayer
 from pellucid.workers.protocol import replies, requests
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class FirstView:
         volumes = tuple(self._layer_as_first(layer) for layer in scene.volumes)
         default = Scene()
         return replace(
-            scene, volumes=volumes, light=HEADLIGHT, planes=(), step=default.step, is_jittered=default.is_jittered
+            scene, volumes=volumes, light=KEY_LIGHT, planes=(), step=default.step, is_jittered=default.is_jittered
         )
 
     def _layer_as_first(self, layer: VolumeLayer) -> VolumeLayer:

@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.device import Device, never_cancelled, prepare_all, runtime
+from pellucid.device import Device, prepare_all, runtime
 from pellucid.errors import InvalidInput
 from pellucid.fields.device_field import DeviceField
 from pellucid.fields.neural.neural_bricks import NeuralBrickField
 from pellucid.fields.sizes import TEXTURED
 from pellucid.fields.store import FieldKey, FieldStore
 from pellucid.rendering.drawing.draw_pass import DrawPass, DrawRegion
-from pellucid.rendering.drawing.illumination import LightCache
 from pellucid.rendering.drawing.layer_cache import PackedLayerCache
 from pellucid.rendering.drawing.packing import pack_view, world_step
 from pellucid.rendering.drawing.partition import WHOLE, pack_part
@@ -45,7 +44,6 @@ class DeviceRenderer:
     ) -> None:
         self.device = device
         self._store = FieldStore(device, budget_bytes, in_bricks=is_sharing, files=files)
-        self._illuminations: dict[FieldKey, LightCache] = {}
         self._shadings: dict[str, tuple[UserShading, Any]] = {}
         self._scenery = OpaqueLayers(device)
         self._kept = PackedLayerCache()
@@ -81,14 +79,8 @@ class DeviceRenderer:
             slice_images.draw_slice_image(layer, packed, field, image, pixels, is_over=number > 0)
         return pixels
 
-    def start_pass(
-        self,
-        scene: Scene,
-        fields: list[DeviceField],
-        canvas: DrawRegion,
-        is_cancelled: Callable[[], bool] = never_cancelled,
-    ) -> DrawPass:
-        """An image of which nothing is drawn yet. fields: what load() gave. is_cancelled: as for the image."""
+    def start_pass(self, scene: Scene, fields: list[DeviceField], canvas: DrawRegion) -> DrawPass:
+        """An image of which nothing is drawn yet. fields: what load() gave."""
         from pellucid.rendering.kernels import pixels, surfaces
 
         warp, size = runtime.start(), canvas.size
@@ -101,8 +93,7 @@ class DeviceRenderer:
             view.scenery, view.scenery_depth = backdrop.scenery, backdrop.scenery_depth
             pack_part(view, canvas.part, size, self.device)
         layers = [
-            self._kept.layer(scene, layer, field, self._illumination(layer, field, is_cancelled), step)
-            for layer, field in zip(scene.volumes, volumes, strict=True)
+            self._kept.layer(scene, layer, field, step) for layer, field in zip(scene.volumes, volumes, strict=True)
         ]
         kernel, arguments = self._kernel(scene, layers, volumes) if layers else (surfaces.draw_surfaces, [])
         prepare_all({kernel: 64 if self.device.is_cuda else None, pixels.to_bytes: None}, self.device)
@@ -135,7 +126,6 @@ class DeviceRenderer:
         """Give up a volume that was added; a file is loaded again when it is wanted."""
         self._store.forget(source)
         self._scenery.forget(source)
-        self._illuminations = {key: one for key, one in self._illuminations.items() if key.source != source}
 
     def add_field(self, source: str, field: DeviceField) -> None:
         """Draw this field where a scene names it."""
@@ -159,13 +149,6 @@ class DeviceRenderer:
         values = np.array(shading.values(dict(layer.parameters)) or [0.0], np.float32)
         packed.parameters = runtime.start().array(values, device=self.device.name)
         return kernel
-
-    def _illumination(self, layer: VolumeLayer, field: DeviceField, is_cancelled: Callable[[], bool]) -> LightCache:
-        key = FieldKey(layer.source, is_labels=layer.labels is not None)
-        if key not in self._illuminations or self._illuminations[key].field is not field:
-            self._illuminations[key] = LightCache(field)
-        self._illuminations[key].is_cancelled = is_cancelled
-        return self._illuminations[key]
 
     def _kernel(self, scene: Scene, layers: list[Any], fields: list[DeviceField]) -> tuple[Any, list[Any]]:
         """The kernel that draws a scene, and what it wants besides the view."""
@@ -198,7 +181,8 @@ class DeviceRenderer:
         if isinstance(field, NeuralBrickField) and field.is_drawn_directly and layer.shading in ("none", "gradient"):
             return composite_neural.composite_neural, [packed, field.model.struct]
         if packed.field.whole.kind >= TEXTURED:
-            kernel = composite_texture.composite_unlit if layer.shading == "none" else composite_texture.composite_lit
+            kernels = {"none": composite_texture.composite_unlit, "gradient": composite_texture.composite_lit}
+            kernel = kernels.get(layer.shading, composite_texture.composite_lit_through)
             return kernel, [packed, self._kept.solid_distance(packed, field)]
         if packets.is_for(packed, self.device):
             return packets.composite_bricks if packed.field.levels else packets.composite_whole, [packed]

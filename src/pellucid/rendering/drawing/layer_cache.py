@@ -10,8 +10,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from pellucid.fields.device_field import DeviceField, solid_distance_of
-from pellucid.rendering.drawing.illumination import LightCache
-from pellucid.rendering.drawing.packing import pack_layer
+from pellucid.rendering.drawing.light_ways import THROUGH
+from pellucid.rendering.drawing.packing import light_layer, pack_layer
 from pellucid.rendering.layers.slices import pack_slice
 from pellucid.rendering.scene import Scene, SliceLayer, VolumeLayer
 
@@ -25,14 +25,13 @@ class PackedLayerCache:
     def __init__(self) -> None:
         self._kept: WeakKeyDictionary[DeviceField, OrderedDict[Hashable, Any]] = WeakKeyDictionary()
 
-    def layer(self, scene: Scene, layer: VolumeLayer, field: DeviceField, illumination: LightCache, step: float) -> Any:
-        """What pack_layer gives."""
-        # Light through the volume is worked out anew with every brick that comes, with a headlight that moves, and with
-        # what is cut away.
-        is_within = layer.shading in ("shadow", "occlusion")
-        light = (field.revision, scene.camera, scene.planes) if is_within else ()
-        key = (layer, scene.light, step, field.changes, field.range_changes, light)
-        return self._get(field, key, lambda: pack_layer(scene, layer, field, illumination, step))
+    def layer(self, scene: Scene, layer: VolumeLayer, field: DeviceField, step: float) -> Any:
+        """What pack_layer gives, in the scene's light."""
+        # What is cut away takes no light away.
+        planes = scene.planes if layer.shading in THROUGH else ()
+        key = (layer, step, field.changes, field.range_changes, planes)
+        packed = self._get(field, key, lambda: pack_layer(scene, layer, field, step))
+        return light_layer(packed, scene, layer, field)
 
     def slice(self, layer: SliceLayer, field: DeviceField) -> Any:
         """What pack_slice gives."""

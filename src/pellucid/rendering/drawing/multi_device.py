@@ -68,6 +68,7 @@ def _hand_over(nearer: DrawPass, farther: DrawPass, band: LaunchRange) -> None:
     with runtime.LOCK:
         warp.copy(farther.view.before[rows], nearer.color[rows])
         warp.copy(farther.view.before_depth[rows], nearer.depth[rows])
+        warp.copy(farther.view.light[rows], nearer.view.light[rows])
     synchronize(nearer.device)
     synchronize(farther.device)
 
@@ -99,9 +100,6 @@ def merged(seen: Sequence[VisibleBricks]) -> VisibleBricks:
 
 def check_multi_device(scene: Scene) -> None:
     """Refuse what needs the whole volume on one device."""
-    if any(layer.shading in ("shadow", "occlusion") for layer in scene.volumes):
-        remedy = "Use the gradient shading, or render on one device."
-        raise InvalidInput("Shadow and occlusion shading do not support volumes split between devices.", remedy=remedy)
     if scene.has_translucent_surfaces:
         remedy = "Make them opaque, or render on one device."
         raise InvalidInput("Translucent surfaces do not support volumes split between devices.", remedy=remedy)

@@ -17,9 +17,11 @@ from pellucid.errors import InvalidInput
 from pellucid.fields.device_field import DeviceField, empty_distance_of
 from pellucid.fields.sizes import CELL
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.drawing.illumination import LightCache, VolumePlacement, light_key, surface_factor
+from pellucid.rendering.camera import Camera
+from pellucid.rendering.drawing.light_ways import THROUGH, pack_ways, surface_factor, towards_light
+from pellucid.rendering.light import Light
 from pellucid.rendering.reference.surfaces import MAX_SURFACES
-from pellucid.rendering.scene import ClipPlane, Light, Scene, SliceLayer, VolumeLayer
+from pellucid.rendering.scene import ClipPlane, Scene, SliceLayer, VolumeLayer
 from pellucid.rendering.transfer import EDGE_TABLE_SIZE, TABLE_SIZE, Edges, TransferFunction, summed
 from pellucid.rendering.user_shading import MAX_PARAMETERS
 
@@ -117,8 +119,9 @@ def _surroundings(size: Size, surfaces: int, device_name: str) -> tuple[Any, Any
 _shared_surroundings = lru_cache(maxsize=4)(_surroundings)
 
 
-def pack_layer(scene: Scene, layer: VolumeLayer, field: DeviceField, illumination: LightCache, step: float) -> Any:
-    """A volume, its place in the world, its colours and its light. step: world units between samples."""
+def pack_layer(scene: Scene, layer: VolumeLayer, field: DeviceField, step: float) -> Any:
+    """A volume, its place in the world and its colours; its light is not there yet. step: world units between
+    samples."""
     from pellucid.rendering.kernels import rays
 
     warp = runtime.start()
@@ -126,19 +129,25 @@ def pack_layer(scene: Scene, layer: VolumeLayer, field: DeviceField, illuminatio
     matrix = pack_place(packed, layer, field)
     is_projected = layer.mode in ("max", "min", "mean")
     table = pack_colors(packed, layer, field, 1.0 if is_projected else step / voxel_size(layer, field))
-    packed.step = step
+    packed.step, packed.voxel = step, voxel_size(layer, field)
     _pack_classification(packed, layer, field, table)
     reach = _reach(layer, matrix, step)
     packed.is_step_long = int(reach > 0)
     packed.vacancy = _vacancy(layer, field, table, reach)
-    packed.light, packed.shading = pack_light(scene.light), rays.SHADINGS[layer.shading]
+    packed.shading = rays.SHADINGS[layer.shading]
     packed.firmness = surface_factor(layer, voxel_size(layer, field))
-    place = VolumePlacement(*world_to_voxel(layer, field), field.shape, scene.planes)
-    question = light_key(layer, scene.light, scene.camera, place)
-    nowhere = warp.zeros((1, 1, 1), dtype=warp.float32, device=field.device.name)
-    packed.brightness = illumination.ask(question) if question else nowhere
-    packed.towards_light = warp.vec3(*question.single) if question else warp.vec3()
+    if layer.shading in THROUGH:
+        pack_ways(packed, layer, field, scene.planes, world_to_voxel(layer, field))
     packed.parameters = warp.zeros(MAX_PARAMETERS, dtype=warp.float32, device=field.device.name)
+    return packed
+
+
+def light_layer(packed: Any, scene: Scene, layer: VolumeLayer, field: DeviceField) -> Any:
+    """The same with its light, which may move with the camera."""
+    packed.light = pack_light(scene.light, scene.camera)
+    if layer.shading in THROUGH:
+        way = towards_light(scene.light, scene.camera, world_to_voxel(layer, field)[0])
+        packed.ways.towards = runtime.start().vec3(*way)
     return packed
 
 
@@ -186,14 +195,11 @@ def world_to_voxel(layer: VolumeLayer | SliceLayer, field: DeviceField) -> tuple
     return layer.transform.world_to_voxel(field.spacing)
 
 
-def pack_light(light: Light) -> Any:
+def pack_light(light: Light, camera: Camera) -> Any:
     from pellucid.rendering.kernels import rays
 
-    warp = runtime.start()
     packed = rays.LightStruct()
-    packed.is_headlight = int(light.direction is None)
-    towards = -np.asarray(light.direction or (0.0, 0.0, 1.0))
-    packed.towards = warp.vec3(*(towards / np.linalg.norm(towards)))
+    packed.towards = runtime.start().vec3(*light.towards(camera))
     packed.ambient, packed.diffuse = light.ambient, light.diffuse
     packed.specular, packed.shininess = light.specular, light.shininess
     return packed

@@ -128,6 +128,7 @@ def pack_part(view: Any, part: RenderPart, size: Size, device: Device) -> None:
     view.borders = warp.array(borders, dtype=warp.vec4, device=device.name)
     view.sides = warp.array(np.array(part.sides, np.int32), device=device.name)
     view.is_partial = int(not part.is_last)
+    view.light = warp.full(size, warp.vec3(1.0, 1.0, 1.0), dtype=warp.vec3, device=device.name)
     if not part.is_first:
         view.before = warp.zeros(size, dtype=warp.vec4, device=device.name)
         view.before_depth = warp.zeros(size, dtype=warp.float32, device=device.name)

@@ -11,25 +11,29 @@ import warp as wp
 
 from pellucid.fields.kernels.label_sampling import label_in
 from pellucid.fields.kernels.sampling import Grid, table_row, value_in
+from pellucid.rendering.kernels.light_ways import FoundLight, light_before, no_light
 from pellucid.rendering.kernels.rays import FAR, LayerStruct, ViewStruct
-from pellucid.rendering.kernels.shading import shaded
+from pellucid.rendering.kernels.shading import light_on, shaded
 
 OPAQUE = wp.constant(0.996)
 
 
 @wp.struct
 class Accumulated:
-    """What a ray has seen so far: colour multiplied by opacity, opacity, and where half of it was reached."""
+    """What a ray has seen so far: colour multiplied by opacity, opacity, and where half of it was reached; the light
+    that was found last."""
 
     color: wp.vec3
     opacity: wp.float32
     depth: wp.float32
+    light: FoundLight
 
 
 @wp.func
 def empty():
     gathered = Accumulated()
     gathered.depth = FAR
+    gathered.light = no_light()
     return gathered
 
 
@@ -42,6 +46,7 @@ def seen_before(view: ViewStruct, row: wp.int32, column: wp.int32):
         gathered.color = wp.vec3(before[0], before[1], before[2])
         gathered.opacity = before[3]
         gathered.depth = view.before_depth[row, column]
+        gathered.light = light_before(view, row, column)
     return gathered
 
 
@@ -85,5 +90,8 @@ def add_sample(
     entry = classified(layer, value_in(here, at))
     if entry[3] <= 0.0:
         return gathered
+    weight = entry[3] * (1.0 - gathered.opacity)
+    gathered.light = light_on(gathered.light, layer, direction, at, weight)
     base = wp.vec3(entry[0], entry[1], entry[2])
-    return accumulate(gathered, shaded(layer, here, direction, at, base), entry[3], distance)
+    color = shaded(layer, here, direction, at, base, gathered.light)
+    return accumulate(gathered, color, entry[3], distance)

@@ -14,8 +14,9 @@ import warp as wp
 from pellucid.fields.kernels.sampling import Grid, gradient_in, sample, table_row, value_in
 from pellucid.rendering.kernels.accumulation import Accumulated, accumulate
 from pellucid.rendering.kernels.composite import composite_with
+from pellucid.rendering.kernels.light_ways import FoundLight, thinned
 from pellucid.rendering.kernels.rays import SHADINGS, LayerStruct
-from pellucid.rendering.kernels.shading import GRADIENT, OCCLUSION, SHADOW, SKY, light_before, lit_along
+from pellucid.rendering.kernels.shading import light_on, shaded_along
 from pellucid.rendering.reference.classification import NEAR_ROWS, PARTS, REACH_ROWS
 
 NEAR = wp.constant(wp.float64(NEAR_ROWS))
@@ -64,18 +65,12 @@ def between(sums: wp.array(dtype=wp.vec4d), front: wp.float64, back: wp.float64)
     return wp.vec4(color[0], color[1], color[2], 1.0 - light)
 
 
-@wp.func
-def thinned(opacity: wp.float32, edges: wp.array(dtype=wp.float32), row: wp.int32):
-    """The opacity of what the gradient leaves of a material."""
-    factor = edges[row]
-    return wp.where(factor > 0.0, 1.0 - wp.pow(1.0 - opacity, factor), 0.0)
-
-
 def step_colored_by(color_of: Any) -> Any:
     """What add_sample does, for every kind of transfer function, with the function that colours it compiled into it.
 
-    color_of(layer, slope, direction, at, value, base) -> colour in the light; slope: the gradient in voxels. Voxels are
-    read in as few places as can be: else this becomes no part of the loop, and the layer is copied for every sample.
+    color_of(layer, slope, direction, at, value, base, found) -> colour in the light; slope: the gradient in voxels;
+    found: the light on the sample. Voxels are read in as few places as can be: else this becomes no part of the loop,
+    and the layer is copied for every sample.
     """
 
     @wp.func
@@ -114,23 +109,26 @@ def step_colored_by(color_of: Any) -> Any:
             length = wp.length(wp.transpose(layer.to_voxel) * slope)
             row = table_row(length, layer.edge_low, layer.edge_scale, layer.edges.shape[0])
             opacity = thinned(opacity, layer.edges, row)
+        gathered.light = light_on(gathered.light, layer, direction, at, opacity * (1.0 - gathered.opacity))
         base = wp.vec3(entry[0], entry[1], entry[2])
-        return accumulate(gathered, color_of(layer, slope, direction, at, value, base), opacity, distance)
+        color = color_of(layer, slope, direction, at, value, base, gathered.light)
+        return accumulate(gathered, color, opacity, distance)
 
     return add
 
 
 @wp.func
-def in_the_light(layer: LayerStruct, slope: wp.vec3, direction: wp.vec3, at: wp.vec3, value: wp.float32, base: wp.vec3):
-    """What lighting.shaded gives."""
-    is_occluded = layer.shading == OCCLUSION
-    if layer.shading == GRADIENT or is_occluded:
-        base = lit_along(layer, slope, direction, base)
-    if layer.shading == SHADOW or is_occluded:
-        known = light_before(layer, direction, at)
-        shadow = layer.light.ambient + layer.light.diffuse * known
-        base = base * wp.where(is_occluded, wp.min(SKY * known, 1.0), shadow)
-    return base
+def in_the_light(
+    layer: LayerStruct,
+    slope: wp.vec3,
+    direction: wp.vec3,
+    at: wp.vec3,
+    value: wp.float32,
+    base: wp.vec3,
+    found: FoundLight,
+):
+    """What shading.shaded gives."""
+    return shaded_along(layer, slope, direction, base, found)
 
 
 add_step = step_colored_by(in_the_light)

@@ -13,6 +13,7 @@ import warp as wp
 
 from pellucid.fields.kernels.sampling import locate
 from pellucid.rendering.kernels.accumulation import OPAQUE, add_sample, over_opaque, seen_before
+from pellucid.rendering.kernels.light_ways import keep_light
 from pellucid.rendering.kernels.rays import LayerStruct, ViewStruct, cell_of, first_beyond, make_ray, place
 
 
@@ -45,6 +46,7 @@ def composite_with(add: Any) -> Any:
                 distance = (wp.float32(k) + ray.jitter) * view.step
                 gathered = add(gathered, layer, here, ray.direction, place(ray, view.step, k), distance)
                 k += 1
+        keep_light(view, row, column, gathered.light)
         color[row, column] = over_opaque(gathered, view.scenery[row, column])
         depth[row, column] = wp.min(gathered.depth, ray.end)
 

@@ -68,7 +68,7 @@ def draw_ray(
             base = wp.vec3(entry[0], entry[1], entry[2])
             if layer.shading == GRADIENT and any_of_warp(is_visible) != 0:
                 gradient = gradient_of(model, weights, at, is_visible)
-                base = lit_along(layer, gradient, ray.direction, base)
+                base = lit_along(layer, gradient, ray.direction, base, 1.0)
             if is_visible != 0:
                 distance = (wp.float32(k) + ray.jitter) * view.step
                 gathered = accumulate(gathered, base, entry[3], distance)

@@ -1,6 +1,7 @@
 """One volume in a hardware texture, front to back, on CUDA alone.
 
-Here: the kernels that draw it, unlit and lit: as fast as a ray caster written by hand for one texture.
+Here: the kernels that draw it, unlit, lit by the gradient, and with light followed through it: as fast as a ray caster
+written by hand for one texture.
 Not here: volumes in plain memory, transfer functions of two axes, labels, surfaces that are seen through (composite).
 
 A ray goes on without asking as long as all cells ahead are visible (of a volume in bricks: to the border of the brick),
@@ -18,9 +19,10 @@ import warp as wp
 from pellucid.fields.kernels.sampling import FieldStruct, Grid, locate
 from pellucid.fields.sizes import BRICK, BRICK_SHIFT, CELL
 from pellucid.fields.textures.texture_kernels import raw_offset, raw_scale, texture_at, texture_gradient
-from pellucid.rendering.kernels.accumulation import OPAQUE, over_opaque, seen_before
+from pellucid.rendering.kernels.accumulation import OPAQUE, Accumulated, over_opaque, seen_before
+from pellucid.rendering.kernels.light_ways import FoundLight, keep_light
 from pellucid.rendering.kernels.rays import FAR, LayerStruct, Ray, ViewStruct, cell_of, first_beyond, make_ray, place
-from pellucid.rendering.kernels.shading import GRADIENT, OCCLUSION, SHADOW, in_shadow, lit_along, open_sky
+from pellucid.rendering.kernels.shading import GRADIENT, light_on, lit_along, needs_gradient, shaded_along
 
 wp.set_module_options({"fast_math": True})
 
@@ -140,42 +142,66 @@ def entry_at(run: Run, read: wp.float32, table: wp.array(dtype=wp.vec4)) -> wp.v
 
 
 @wp.func
-def lit_in_texture(layer: LayerStruct, here: Grid, direction: wp.vec3, at: wp.vec3, base: wp.vec3):
-    """What lighting.shaded gives."""
-    if layer.shading == SHADOW:
-        return in_shadow(layer, direction, at, base)
-    if layer.shading != GRADIENT and layer.shading != OCCLUSION:  # noqa: PLR1714 (Warp has no "in")
-        return base
-    color = lit_along(layer, texture_gradient(here, at), direction, base)
-    if layer.shading == OCCLUSION:
-        color = color * open_sky(layer, direction, at)
-    return color
+def add_color(state: State, color: wp.vec3, opacity: wp.float32, distance: wp.float32):
+    """What a ray has gathered after one more sample."""
+    weight = state[3] * opacity
+    if state[3] > 0.5 and state[3] - weight <= 0.5:
+        state[4] = distance
+    state[0] = state[0] + color[0] * weight
+    state[1] = state[1] + color[1] * weight
+    state[2] = state[2] + color[2] * weight
+    state[3] = state[3] - weight
+    return state
 
 
 @wp.func
-def unlit_run(layer: LayerStruct, here: Grid, ray: Ray, run: Run, state: State):
-    return add_unlit(run, state, layer.table, FAINT)
+def over_scenery(state: State, scenery: wp.vec4):
+    """What a ray has gathered, and behind it what was drawn before."""
+    gathered = Accumulated()
+    gathered.color = wp.vec3(state[0], state[1], state[2])
+    gathered.opacity = 1.0 - state[3]
+    return over_opaque(gathered, scenery)
 
 
 @wp.func
-def lit_run(layer: LayerStruct, here: Grid, ray: Ray, run: Run, state: State):
-    """The same, each visible sample lit."""
+def unlit_run(layer: LayerStruct, here: Grid, ray: Ray, run: Run, state: State, found: FoundLight):
+    return add_unlit(run, state, layer.table, FAINT), found
+
+
+@wp.func
+def lit_run(layer: LayerStruct, here: Grid, ray: Ray, run: Run, state: State, found: FoundLight):
+    """The same, each visible sample lit by its gradient."""
     k = run.k
     while k < run.end and state[3] > FAINT:
         distance = wp.float32(k) * run.step + run.jitter * run.step
         entry = entry_at(run, texture_at(run.texture, run.origin + run.speed * distance), layer.table)
         if entry[3] > 0.0:
-            base = wp.vec3(entry[0], entry[1], entry[2])
-            color = lit_in_texture(layer, here, ray.direction, ray.origin + ray.speed * distance, base)
-            weight = state[3] * entry[3]
-            if state[3] > 0.5 and state[3] - weight <= 0.5:
-                state[4] = distance
-            state[0] = state[0] + color[0] * weight
-            state[1] = state[1] + color[1] * weight
-            state[2] = state[2] + color[2] * weight
-            state[3] = state[3] - weight
+            color = wp.vec3(entry[0], entry[1], entry[2])
+            if layer.shading == GRADIENT:
+                slope = texture_gradient(here, ray.origin + ray.speed * distance)
+                color = lit_along(layer, slope, ray.direction, color, 1.0)
+            state = add_color(state, color, entry[3], distance)
         k += 1
-    return state
+    return state, found
+
+
+@wp.func
+def lit_through_run(layer: LayerStruct, here: Grid, ray: Ray, run: Run, state: State, found: FoundLight):
+    """The same, in the light that comes through the volume to each visible sample."""
+    k = run.k
+    while k < run.end and state[3] > FAINT:
+        distance = wp.float32(k) * run.step + run.jitter * run.step
+        entry = entry_at(run, texture_at(run.texture, run.origin + run.speed * distance), layer.table)
+        if entry[3] > 0.0:
+            at = ray.origin + ray.speed * distance
+            found = light_on(found, layer, ray.direction, at, entry[3] * state[3])
+            slope = wp.vec3()
+            if needs_gradient(layer):
+                slope = texture_gradient(here, at)
+            base = wp.vec3(entry[0], entry[1], entry[2])
+            state = add_color(state, shaded_along(layer, slope, ray.direction, base, found), entry[3], distance)
+        k += 1
+    return state, found
 
 
 @wp.func
@@ -267,6 +293,7 @@ def composite_textured_with(add_run: Any, blocks: int) -> Any:
         ray = make_ray(view, layer, row, column)
         gathered = seen_before(view, row, column)
         state = State(gathered.color[0], gathered.color[1], gathered.color[2], 1.0 - gathered.opacity, gathered.depth)
+        found = gathered.light
         is_whole = layer.field.levels.shape[0] == 0
         share = share_of(thread, down + first, across, color.shape[0] * color.shape[1])
         k = ray.k_first
@@ -283,13 +310,13 @@ def composite_textured_with(add_run: Any, blocks: int) -> Any:
                     weight = state[3] * wp.float32(end - k)
                 here = locate(layer.field, cell, weight)
                 light = state[3]
-                state = add_run(layer, here, ray, make_run(layer, here, ray, view.step, k, end), state)
+                run = make_run(layer, here, ray, view.step, k, end)
+                state, found = add_run(layer, here, ray, run, state, found)
                 if is_whole and share > 0.0:
                     tell(layer.field, ray, view.step, k, end, wp.vec2(light, state[3]) * share)
                 k = end
-        gathered.color = wp.vec3(state[0], state[1], state[2])
-        gathered.opacity = 1.0 - state[3]
-        color[row, column] = over_opaque(gathered, view.scenery[row, column])
+        keep_light(view, row, column, found)
+        color[row, column] = over_scenery(state, view.scenery[row, column])
         depth[row, column] = wp.min(state[4], ray.end)
 
     return composite_textured
@@ -297,3 +324,4 @@ def composite_textured_with(add_run: Any, blocks: int) -> Any:
 
 composite_unlit = composite_textured_with(unlit_run, 12)
 composite_lit = composite_textured_with(lit_run, 12)
+composite_lit_through = composite_textured_with(lit_through_run, 6)

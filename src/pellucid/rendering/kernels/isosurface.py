@@ -12,7 +12,7 @@ import warp as wp
 from pellucid.fields.kernels.sampling import FieldStruct, cell_at, exactly, locate, value_in
 from pellucid.rendering.kernels.accumulation import OPAQUE, Accumulated, accumulate, over_opaque, seen_before
 from pellucid.rendering.kernels.rays import LayerStruct, Ray, ViewStruct, cell_of, first_beyond, make_ray, place
-from pellucid.rendering.kernels.shading import shaded
+from pellucid.rendering.kernels.shading import light_on, shaded
 from pellucid.rendering.kernels.surfaces import meet_surfaces
 
 wp.set_module_options({"fast_math": True})
@@ -72,7 +72,9 @@ def add_surfaces(
             at = ray.origin + ray.speed * exact
             gathered, passed = meet_surfaces(gathered, view, pixel[0], pixel[1], passed, exact)
             here = exactly(locate(layer.field, cell_at(layer.field, at), 1.0))
-            gathered = accumulate(gathered, shaded(layer, here, ray.direction, at, base), colors[which][3], exact)
+            gathered.light = light_on(gathered.light, layer, ray.direction, at, 1.0)
+            color = shaded(layer, here, ray.direction, at, base, gathered.light)
+            gathered = accumulate(gathered, color, colors[which][3], exact)
     return gathered, passed
 
 

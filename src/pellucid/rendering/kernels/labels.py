@@ -27,7 +27,7 @@ def lit_label(layer: LayerStruct, here: Grid, direction: wp.vec3, at: wp.vec3, b
     if wp.length(slope) < ROUNDING:
         return base * (layer.light.ambient + layer.light.diffuse)
     normal = wp.normalize(wp.transpose(layer.to_voxel) * slope)
-    return lit_surface(layer.light, normal, direction, base)
+    return lit_surface(layer.light, normal, direction, base, 1.0)
 
 
 @wp.func

@@ -57,7 +57,7 @@ def draw_mesh(
         if hit.result:
             color = base
             if is_lit != 0:
-                color = lit_surface(light, smooth_normal(mesh, normals, hit), look.direction, base)
+                color = lit_surface(light, smooth_normal(mesh, normals, hit), look.direction, base, 1.0)
             add_surface(view, row, column, near + hit.t, color, opacity)
             near = (near + hit.t) * BEYOND
         else:

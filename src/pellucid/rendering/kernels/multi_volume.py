@@ -13,6 +13,7 @@ from pellucid.fields.kernels.sampling import Grid, locate
 from pellucid.rendering.kernels.accumulation import OPAQUE, Accumulated, over_opaque, seen_before
 from pellucid.rendering.kernels.classification import add_step
 from pellucid.rendering.kernels.labels import add_label
+from pellucid.rendering.kernels.light_ways import FoundLight
 from pellucid.rendering.kernels.rays import LayerStruct, Ray, ViewStruct, cell_of, first_beyond, make_ray, place
 from pellucid.rendering.kernels.surfaces import meet_surface, meet_surfaces, next_surface
 from pellucid.rendering.validation import MAX_VOLUMES
@@ -102,6 +103,9 @@ def composite_many(
     bundle = make_bundle(view, layers, row, column)
     gathered = seen_before(view, row, column)
     grids = wp.zeros(shape=MAX_VOLUMES, dtype=Grid)
+    lights = Rows()  # of each volume, the light that was found last
+    for i in range(layers.shape[0]):
+        lights[i] = wp.vec3(1.0, 1.0, 1.0)
     passed = wp.int32(0)
     surface = next_surface(view, row, column, passed)
     k = bundle.k_first
@@ -128,7 +132,9 @@ def composite_many(
             for i in range(layers.shape[0]):
                 if (visible >> i) & 1 == 1:
                     at = bundle.origins[i] + bundle.speeds[i] * distance
+                    gathered.light = FoundLight(lights[i][0], lights[i][1], lights[i][2])
                     gathered = add_any(gathered, layers[i], grids[i], bundle.direction, at, distance)
+                    lights[i] = wp.vec3(gathered.light.shadow, gathered.light.sky, gathered.light.spent)
             k += 1
     gathered, passed = meet_surfaces(gathered, view, row, column, passed, view.scenery_depth[row, column])
     color[row, column] = over_opaque(gathered, view.scenery[row, column])

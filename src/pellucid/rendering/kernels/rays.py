@@ -14,7 +14,8 @@ from pellucid.fields.sizes import CELL
 
 EDGE = wp.constant(float(CELL))
 FAR = wp.constant(3.0e38)
-SHADINGS = {"none": 0, "gradient": 1, "shadow": 2, "occlusion": 3, "user": 4}
+SHADINGS = {"none": 0, "gradient": 1, "user": 2, "shadow": 3, "occlusion": 4, "full": 5}
+"""Those from shadow on follow light through the volume."""
 
 
 @wp.struct
@@ -26,7 +27,8 @@ class ViewStruct:
     pixel the nearest surfaces that are seen through (colour, opacity); without any in the scene there is no third axis.
     jitter_shift: added to every ray's fraction of a step. borders, sides: where only a part of the world is drawn, the
     planes (normal, offset) around it and on which side of each it lies, 1 where normal · point >= offset, else -1;
-    before, before_depth: what rays gathered before they came to it; is_partial: whether they go on in another part.
+    before, before_depth: what rays gathered before they came to it; light: the light that they found last, before and
+    after it, as (shadow, sky, spent); is_partial: whether they go on in another part.
     """
 
     eye: wp.vec3
@@ -47,15 +49,15 @@ class ViewStruct:
     sides: wp.array(dtype=wp.int32)
     before: wp.array2d(dtype=wp.vec4)
     before_depth: wp.array2d(dtype=wp.float32)
+    light: wp.array2d(dtype=wp.vec3)
     is_partial: wp.int32
 
 
 @wp.struct
 class LightStruct:
-    """towards: unit vector to the light, unless it is a headlight."""
+    """towards: unit vector to the light."""
 
     towards: wp.vec3
-    is_headlight: wp.int32
     ambient: wp.float32
     diffuse: wp.float32
     specular: wp.float32
@@ -63,15 +65,37 @@ class LightStruct:
 
 
 @wp.struct
+class LightWays:
+    """Where light goes in a volume, in voxel coordinates. towards: to the light; around: all around; both as long as
+    the shortest edge of a voxel, which is "a voxel" here.
+
+    shadow_table, sky_table: what a step of one voxel, and of sky_step voxels, takes of it, by value; low, scale: from a
+    value to a row of them. cuts: what is left where normal · point >= offset. vacancy: as a layer's, for what takes
+    light. asking: how much a brick on its way is wanted; share: of a pixel, which the light of one sample serves.
+    """
+
+    towards: wp.vec3
+    around: wp.array(dtype=wp.vec3)
+    shadow_table: wp.array(dtype=wp.float32)
+    sky_table: wp.array(dtype=wp.float32)
+    low: wp.float32
+    scale: wp.float32
+    sky_step: wp.float32
+    cuts: wp.array(dtype=wp.vec4)
+    vacancy: wp.array3d(dtype=wp.uint8)
+    asking: wp.float32
+    share: wp.float32
+
+
+@wp.struct
 class LayerStruct:
     """A volume and how it is drawn. is_labels: its voxels are rows of the table, never mixed. From the world to voxel
     coordinates: to_voxel * point + shift; low, high: bounds there. table: colour and opacity by value; value_low,
     value_scale: from a value to a row of it; shown: its first and its last row with any opacity. shading: one of
-    SHADINGS; brightness: for shadows and occlusion, the light on a coarse grid; towards_light: for shadows, a voxel's
-    way to the light, else nothing; firmness: from a gradient to how far it is a surface's; parameters: of a user's
-    shading. sums: where whole steps are classified, the table's
+    SHADINGS; ways: of light through the volume, where the shading follows it; firmness: from a gradient to how far it
+    is a surface's; parameters: of a user's shading. sums: where whole steps are classified, the table's
     rows summed; edges: where the gradient has a say, its factors, edge_low and edge_scale: from a gradient's magnitude
-    to a row of them; step: world units between samples.
+    to a row of them; step: world units between samples; voxel: along the shortest edge of a voxel.
     """
 
     field: FieldStruct
@@ -87,8 +111,7 @@ class LayerStruct:
     ranges: wp.array3d(dtype=wp.vec2)
     vacancy: wp.array3d(dtype=wp.uint8)
     shading: wp.int32
-    brightness: wp.array3d(dtype=wp.float32)
-    towards_light: wp.vec3
+    ways: LightWays
     firmness: wp.float32
     parameters: wp.array(dtype=wp.float32)
     light: LightStruct
@@ -97,6 +120,7 @@ class LayerStruct:
     edge_low: wp.float32
     edge_scale: wp.float32
     step: wp.float32
+    voxel: wp.float32
     is_step_long: wp.int32
 
 

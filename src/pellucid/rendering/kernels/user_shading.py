@@ -18,6 +18,7 @@ import warp as wp
 
 from pellucid.rendering.kernels.classification import step_colored_by
 from pellucid.rendering.kernels.composite import composite_with
+from pellucid.rendering.kernels.light_ways import FoundLight
 from pellucid.rendering.kernels.rays import LayerStruct
 
 GIVEN = {
@@ -41,12 +42,19 @@ def composite_shaded_by(shade: Any) -> Any:
     """The kernel: shade(value, color, gradient, position, view, light, parameters) -> colour of a sample."""
 
     @wp.func
-    def color_of(layer: LayerStruct, slope: wp.vec3, direction: wp.vec3, at: wp.vec3, value: wp.float32, base: wp.vec3):
-        towards = wp.where(layer.light.is_headlight != 0, -direction, layer.light.towards)
+    def color_of(
+        layer: LayerStruct,
+        slope: wp.vec3,
+        direction: wp.vec3,
+        at: wp.vec3,
+        value: wp.float32,
+        base: wp.vec3,
+        found: FoundLight,
+    ):
         gradient = wp.transpose(layer.to_voxel) * slope
         if not wp.isfinite(gradient):  # Beside voxels that are NaN or infinite.
             gradient = wp.vec3()
-        return shade(value, base, gradient, at, -direction, towards, layer.parameters)
+        return shade(value, base, gradient, at, -direction, layer.light.towards, layer.parameters)
 
     return composite_with(step_colored_by(color_of))
 

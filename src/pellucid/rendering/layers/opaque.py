@@ -49,7 +49,7 @@ class OpaqueLayers:
     def draw(self, scene: Scene, slices: list[DeviceField], view: Any, rows: LaunchRange) -> None:
         """Into the view's scenery; call load() before. slices: the fields that the scene's slices cut."""
         layers = _layers(scene)
-        light = pack_light(scene.light) if layers else None
+        light = pack_light(scene.light, scene.camera) if layers else None
         for layer in layers:
             self._layers[layer].draw(view, light, rows)
         for plane, field in zip(scene.slices, slices, strict=True):

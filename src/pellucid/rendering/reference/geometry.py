@@ -12,13 +12,14 @@ import numpy as np
 
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.geometry.shapes import Mesh, Points, unit
+from pellucid.rendering.reference.shading import Sun, lit
 from pellucid.rendering.reference.surfaces import CLOSEST, MAX_SURFACES, ReferenceImage
-from pellucid.rendering.reference.volumes import Rays, lit
-from pellucid.rendering.scene import ClipPlane, Light, MeshLayer, PointsLayer
+from pellucid.rendering.reference.volumes import Rays
+from pellucid.rendering.scene import ClipPlane, MeshLayer, PointsLayer
 
 
 def draw_points(
-    points: Points, layer: PointsLayer, rays: Rays, light: Light, planes: Sequence[ClipPlane] = ()
+    points: Points, layer: PointsLayer, rays: Rays, sun: Sun, planes: Sequence[ClipPlane] = ()
 ) -> ReferenceImage:
     """Every visible point as a sphere: its value times the layer's scale is its radius."""
     span = span_between(rays, planes)
@@ -34,23 +35,21 @@ def draw_points(
         depth[nearer], base[nearer] = distance[nearer], color[:3]
         at = rays.origins[nearer] + distance[nearer, None] * rays.directions[nearer]
         normals[nearer] = (at - centre) / radius
-    return _image(base, normals, depth, rays, light if layer.is_lit else None)
+    return _image(base, normals, depth, rays, sun if layer.is_lit else None)
 
 
-def draw_mesh(
-    mesh: Mesh, layer: MeshLayer, rays: Rays, light: Light, planes: Sequence[ClipPlane] = ()
-) -> ReferenceImage:
+def draw_mesh(mesh: Mesh, layer: MeshLayer, rays: Rays, sun: Sun, planes: Sequence[ClipPlane] = ()) -> ReferenceImage:
     """The nearest triangles along rays, of one colour; the normal turns from corner to corner."""
-    return _nearest_triangles(mesh, layer, rays, light, span_between(rays, planes))
+    return _nearest_triangles(mesh, layer, rays, sun, span_between(rays, planes))
 
 
 def draw_clear_mesh(
-    mesh: Mesh, layer: MeshLayer, rays: Rays, light: Light, planes: Sequence[ClipPlane] = ()
+    mesh: Mesh, layer: MeshLayer, rays: Rays, sun: Sun, planes: Sequence[ClipPlane] = ()
 ) -> list[ReferenceImage]:
     """The nearest eight surfaces of a mesh that is seen through. Where two triangles meet there is one surface."""
     (near, far), images = span_between(rays, planes), []
     for _ in range(MAX_SURFACES):
-        color, depth = _nearest_triangles(mesh, layer, rays, light, (near, far))
+        color, depth = _nearest_triangles(mesh, layer, rays, sun, (near, far))
         if not np.isfinite(depth).any():
             break
         images.append((color * layer.opacity, depth))
@@ -59,7 +58,7 @@ def draw_clear_mesh(
 
 
 def _nearest_triangles(
-    mesh: Mesh, layer: MeshLayer, rays: Rays, light: Light, span: tuple[Voxels, Voxels]
+    mesh: Mesh, layer: MeshLayer, rays: Rays, sun: Sun, span: tuple[Voxels, Voxels]
 ) -> ReferenceImage:
     depth, normals = np.full(len(rays.origins), np.inf), np.zeros((len(rays.origins), 3))
     matrix = layer.transform.matrix()
@@ -71,7 +70,7 @@ def _nearest_triangles(
         depth[nearer] = distance[nearer]
         normals[nearer] = weights[nearer] @ at_corners[triangle]
     base = np.broadcast_to(np.array(layer.color), normals.shape)
-    return _image(base, normals, depth, rays, light if layer.is_lit else None)
+    return _image(base, normals, depth, rays, sun if layer.is_lit else None)
 
 
 def nearest(images: Sequence[ReferenceImage]) -> ReferenceImage:
@@ -124,9 +123,9 @@ def _meets_triangle(rays: Rays, corners: Voxels, span: tuple[Voxels, Voxels]) ->
     return np.where(hits, distance, np.inf), np.stack([1 - u - v, u, v], axis=1)
 
 
-def _image(base: Voxels, normals: Voxels, depth: Voxels, rays: Rays, light: Light | None) -> ReferenceImage:
+def _image(base: Voxels, normals: Voxels, depth: Voxels, rays: Rays, sun: Sun | None) -> ReferenceImage:
     hit = np.isfinite(depth)
     color = np.zeros((len(depth), 4))
-    color[hit, :3] = base[hit] if light is None else lit(base[hit], normals[hit], rays.directions[hit], light)
+    color[hit, :3] = base[hit] if sun is None else lit(base[hit], normals[hit], rays.directions[hit], sun)
     color[hit, 3] = 1
     return color, depth

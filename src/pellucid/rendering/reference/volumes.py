@@ -16,26 +16,18 @@ import numpy as np
 from pellucid.box import Box
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.camera import Camera
-from pellucid.rendering.drawing.illumination import (
-    DISTANCE,
-    FLAT,
-    OPEN_SKY,
-    LightKey,
-    VolumePlacement,
-    light_key,
-    surface_factor,
-)
+from pellucid.rendering.drawing.light_ways import OCCLUDED, SHADOWED, surface_factor, towards_light
+from pellucid.rendering.light import Light
 from pellucid.rendering.reference import classification
 from pellucid.rendering.reference.extremes import largest_along
-from pellucid.rendering.reference.light_grid import light_at, light_grid
+from pellucid.rendering.reference.light_ways import LitVolume
+from pellucid.rendering.reference.shading import Sun, lit
 from pellucid.rendering.reference.surfaces import ReferenceImage, ReferenceSurfaces, SurfaceWalk, nothing, over
-from pellucid.rendering.scene import AHEAD, ClipPlane, Isosurface, Light, VolumeLayer
+from pellucid.rendering.scene import AHEAD, ClipPlane, Isosurface, VolumeLayer
 from pellucid.volume.interpolate import trilinear
 
 OPAQUE = 0.996
 """Opacity at which a ray ends: what is behind would change an 8-bit colour by at most one."""
-FIRM = 1e3
-"""From here on all is surface but what rounding leaves of a gradient: of a mesh's normals, of labels."""
 
 
 @dataclass(frozen=True)
@@ -84,22 +76,11 @@ class Medium:
     planes: tuple[ClipPlane, ...] = ()
     camera: Camera = AHEAD
 
-    @property
-    def question(self) -> LightKey:
-        """What must be known of the light, where the shading is one that must know."""
-        z, y, x = self.voxels.shape
-        shift = -self.to_voxel @ np.asarray(self.layer.transform.translation)
-        question = light_key(self.layer, self.light, self.camera, VolumePlacement(self.to_voxel, shift, (z, y, x)))
-        assert question is not None  # noqa: S101 - asked only for shadows and occlusion
-        return question
-
     @cached_property
-    def brightness(self) -> Voxels:
-        """What shadows or occlusion leave of the light, on the coarse grid."""
-        towards, reach = np.array(self.question.towards), self.question.reach
-        # What is cut away takes no light away.
+    def lit(self) -> LitVolume:
+        """What takes light away; what is cut away does not."""
         factors = lambda places: self.factors(places) * self.is_kept(places)  # noqa: E731
-        return light_grid(self.voxels, self.layer.transfer, towards, reach, factors)
+        return LitVolume(self.voxels, self.layer, self.to_voxel, self.voxel, factors)
 
     def is_kept(self, places: Voxels) -> Voxels:
         """(n,): whether neither the planes nor the clipping box cut places in voxel coordinates (x, y, z) away."""
@@ -353,47 +334,14 @@ def _march(medium: Medium, rays: Rays, span: Span, color: Voxels) -> Iterator[tu
 
 
 def _shaded(medium: Medium, directions: Voxels, points: Voxels, base: Voxels) -> Voxels:
-    shading, light = medium.layer.shading, medium.light
+    shading, light, ones = medium.layer.shading, medium.light, np.ones(len(points))
     if shading == "none" or not len(points):
         return base
-    surface = (
-        base
-        if shading == "shadow"
-        else lit(base, medium.gradient(points), directions, light, surface_factor(medium.layer, medium.voxel))
-    )
-    if shading == "gradient":
-        return surface
-    # The light before the point, as eye and light see it: places of the coarse grid inside a wall would leave their
-    # pattern.
-    ahead = directions @ medium.to_voxel.T
-    towards = np.array(medium.question.single) - ahead / np.linalg.norm(ahead, axis=1, keepdims=True)
-    before = medium.places(points) + DISTANCE * towards
-    known = light_at(medium.brightness, before)
-    factor = light.ambient + light.diffuse * known if shading == "shadow" else np.minimum(OPEN_SKY * known, 1)
-    return np.asarray(surface * factor[:, None])
-
-
-def lit(base: Voxels, gradient: Voxels, directions: Voxels, light: Light, firmness: float = np.inf) -> Voxels:
-    """Blinn-Phong, both sides alike; the smaller the gradient, the more light comes from everywhere.
-
-    Beside voxels that are NaN or infinite there is no gradient.
-    """
-    gradient = np.where(np.isfinite(gradient).all(axis=1, keepdims=True), gradient, 0) * min(firmness, FIRM)
-    length = np.linalg.norm(gradient, axis=1)
-    normal = gradient / np.maximum(length, FLAT)[:, None]
-    towards_light = -directions if light.direction is None else np.broadcast_to(_to_light(light), directions.shape)
-    half = towards_light - directions
-    half = half / np.maximum(np.linalg.norm(half, axis=1), 1e-12)[:, None]
-    diffuse = np.abs(np.sum(normal * towards_light, axis=1))
-    specular = np.abs(np.sum(normal * half, axis=1)) ** light.shininess
-    surface = np.where(length < FLAT, 0, np.minimum(length, 1) if firmness < FIRM else 1)
-    brightness = light.ambient + light.diffuse * (1 + surface * (diffuse - 1))
-    shine = light.specular * specular * surface
-    shaded: Voxels = base * brightness[:, None] + shine[:, None]
-    return shaded
-
-
-def _to_light(light: Light) -> Voxels:
-    direction = -np.asarray(light.direction, float)
-    towards: Voxels = direction / np.linalg.norm(direction)
-    return towards
+    places, towards = medium.places(points), towards_light(light, medium.camera, medium.to_voxel)
+    shadow = medium.lit.shadow(places, directions, towards) if shading in SHADOWED else ones
+    sky = medium.lit.sky(places, directions) if shading in OCCLUDED else ones
+    if shading == "shadow":
+        return np.asarray(base * (light.ambient + light.diffuse * shadow)[:, None])
+    sun = Sun(light, light.towards(medium.camera), shadow)
+    surface = lit(base, medium.gradient(points), directions, sun, surface_factor(medium.layer, medium.voxel))
+    return np.asarray(surface * sky[:, None])

@@ -1,7 +1,7 @@
 """One volume, front to back, on a CPU: sixteen rays and sixteen samples at a time.
 
-Here: the kernels, for volumes that are whole and for volumes in bricks, around what rays.cpp, samples.cpp and cells.cpp
-say in C++.
+Here: the kernels, for volumes that are whole and for volumes in bricks, around what is
+said in C++ beside this file.
 Not here: volumes on CUDA (composite_texture), users' shadings, which are drawn ray by ray (composite).
 """
 
@@ -15,7 +15,7 @@ import warp as wp
 
 from pellucid.device import Device
 from pellucid.fields.sizes import APRON, BRICK, BRICK_SHIFT, CELL, PADDED
-from pellucid.rendering.drawing.illumination import DISTANCE, EVERY, FLAT, OPEN_SKY
+from pellucid.rendering.drawing import light_ways
 from pellucid.rendering.kernels.accumulation import OPAQUE
 from pellucid.rendering.kernels.rays import SHADINGS, LayerStruct, ViewStruct
 
@@ -23,10 +23,19 @@ TILE = 4
 """Pixels along the edge of a tile, whose rays go together."""
 
 LANES = TILE * TILE
+PARTS = ("rays", "values", "light", "samples", "cells")
+"""Files of C++, in the order in which they are compiled as one function."""
+
 FARTHEST = 2**31
 """Voxels from one to another of the samples that are taken at once: they are counted in 32 bits."""
 
-_FLOATS = {"EDGE": CELL, "OPAQUE": OPAQUE, "EVERY": EVERY, "SKY": OPEN_SKY, "BEFORE": DISTANCE, "LEVEL": FLAT}
+_LIGHT = ("OPEN_SKY", "LEAST", "BEFORE", "FIRST", "SKY_STEPS", "DARK", "TURN", "GLINT")
+_FLOATS = {
+    "EDGE": CELL,
+    "OPAQUE": OPAQUE,
+    "LEVEL": light_ways.FLAT,
+    **{name: getattr(light_ways, name) for name in _LIGHT},
+}
 _WHOLES = {
     "N": LANES,
     "SIDE": TILE,
@@ -48,13 +57,14 @@ def is_for(layer: LayerStruct, device: Device) -> bool:
     """Whether these kernels can draw a layer: on a CPU, a volume that is at least two voxels thick."""
     if device.is_cuda or min(layer.field.shape) < 2:
         return False
-    planes = LANES * layer.step * sum(abs(layer.to_voxel[2, axis]) for axis in range(3)) + 2
+    step = max(layer.step, layer.ways.sky_step * layer.voxel)
+    planes = LANES * step * sum(abs(layer.to_voxel[2, axis]) for axis in range(3)) + 2
     return planes * int(layer.field.whole.plane) < FARTHEST
 
 
 def composite_packets_of(is_in_bricks: bool) -> Any:
     """The kernel for volumes that are whole, or for those in bricks."""
-    text = "\n".join(Path(__file__).with_name(f"{part}.cpp").read_text() for part in ("rays", "samples", "cells"))
+    text = "\n".join(Path(__file__).with_name(f"{part}.cpp").read_text() for part in PARTS)
     # A product and a sum in one instruction, which Warp does not ask for on a CPU.
     start = ["{", "#pragma clang fp contract(fast)", *_NUMBERS, f"#define IN_BRICKS {is_in_bricks:d}"]
     lines = [*start, text, "#undef IN_BRICKS", "}"]

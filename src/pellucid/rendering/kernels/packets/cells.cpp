@@ -3,19 +3,6 @@
 const int mx = layer.vacancy.shape[2], my = layer.vacancy.shape[1];
 const unsigned char* vacancy = layer.vacancy.data;
 alignas(64) int starts[STEPS][N], ends[STEPS][N], cells[3][STEPS][N];
-auto enter = [&](int s, int q, float weight) __attribute__((noinline)) {
-    const int cell[3] = {cells[0][s][q], cells[1][s][q], cells[2][s][q]};
-    int brick[3], bricks[3];
-    for (int a = 0; a < 3; ++a) {
-        brick[a] = cell[a] * CELL >> BRICK_SHIFT;
-        bricks[a] = (layer.field.shape[a] + BRICK - 1) >> BRICK_SHIFT;
-    }
-    float& wanted = layer.field.wanted.data[(brick[2] * bricks[1] + brick[1]) * bricks[0] + brick[0]];
-    wanted += IN_BRICKS ? weight : SIDE * weight;
-#if IN_BRICKS
-    locate(cell);
-#endif
-};
 F from_corner[3], ahead[3], sign[3];
 for (int a = 0; a < 3; ++a) {
     from_corner[a] = origin[a] + 0.5f;
@@ -60,7 +47,10 @@ while (unsigned alive = bits(k <= last)) {
         for (unsigned rest = visible[q]; rest && left[q] > CLOSED; rest &= rest - 1) {
             const int s = __builtin_ctz(rest), end = IN_BRICKS ? ends[s][q] : lasts[q] + 1;
             // All tell which bricks they want; of a volume that is there, those on the tile's diagonal are enough.
-            if (IN_BRICKS || q % (SIDE + 1) == 0) enter(s, q, (ends[s][q] - starts[s][q]) * left[q]);
+            if (IN_BRICKS || q % (SIDE + 1) == 0) {
+                const int cell[3] = {cells[0][s][q], cells[1][s][q], cells[2][s][q]};
+                enter(cell, (ends[s][q] - starts[s][q]) * left[q] * (IN_BRICKS ? 1.0f : SIDE));
+            }
             int start = starts[s][q] > taken[q] ? starts[s][q] : taken[q];
             for (; start < ends[s][q]; start += N) {
                 windows[waiting].ray = q, windows[waiting].start = start, windows[waiting].end = end;
@@ -86,4 +76,5 @@ for (int q = 0; q < N; ++q) {
     over = sums[q] + over * left[q];
     __builtin_memcpy(color.data + pixel, &over, sizeof(over));
     depth.data[pixel] = wp::min(reached[q], scenery_depth[q]);
+    if (view.light.shape[0] > 0) view.light.data[pixel] = wp::vec3(shadows[q], skies[q], spent[q]);
 }

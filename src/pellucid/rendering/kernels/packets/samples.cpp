@@ -1,134 +1,6 @@
-// Values between voxels, as sampling.value_in and gradient_in define them. Places are in the grid's coordinates.
+// The light on samples of one ray, as shading.shaded defines it.
 
-auto here = layer.field.whole;
-#if IN_BRICKS
-auto locate = [&](const int* cell) {  // as sampling.locate does, with the whole apron, which gradients need
-    static const int bytes[] = {1, 1, 2, 2, 2, 4};
-    for (int n = 0; n < layer.field.levels.shape[0]; ++n) {
-        const auto& level = layer.field.levels.data[n];
-        int brick[3];
-        for (int a = 0; a < 3; ++a) brick[a] = cell[a] * CELL >> (level.halvings[a] + BRICK_SHIFT);
-        const int page = level.first_page + (brick[2] * level.bricks[1] + brick[1]) * level.bricks[0] + brick[0];
-        const long long slot = layer.field.pages.data[page];
-        if (slot < 0) continue;
-        here.row = PADDED, here.plane = PADDED * PADDED;
-        for (int a = 0; a < 3; ++a) {
-            const int low = brick[a] * BRICK - APRON, high = wp::min(low + PADDED, level.shape[a]) - 1;
-            here.last[a] = wp::max(high - 1, 0);
-            here.low[a] = wp::max(low, 0), here.high[a] = high;
-            here.scale[a] = 1.0f / (float)(1 << level.halvings[a]);
-            here.shift[a] = 0.5f * here.scale[a] - 0.5f;
-        }
-        long long corner = 0;  // of the level, from the first voxel of the slot
-        for (int a = 2; a >= 0; --a) corner = corner * PADDED + APRON - brick[a] * BRICK;
-        here.voxels = layer.field.whole.voxels + bytes[here.kind] * (slot * here.plane * PADDED + corner);
-        return;
-    }
-};
-#endif
-auto in_grid = [&](F at, int a) -> F {
-    return most(least(at, here.high[a] - zero), here.low[a] - zero);
-};
-auto value_at = [&](F x, F y, F z) __attribute__((always_inline)) -> F {
-    x = in_grid(x, 0), y = in_grid(y, 1), z = in_grid(z, 2);
-    I i = whole(x), j = whole(y), l = whole(z);
-    i = i > here.last[0] ? none + here.last[0] : i;
-    j = j > here.last[1] ? none + here.last[1] : j;
-    l = l > here.last[2] ? none + here.last[2] : l;
-    const F u = x - real(i), v = y - real(j), w = z - real(l);
-    // Counted from the first lane's voxel, so that 32 bits are enough in volumes of any size.
-    const int i0 = i[0], j0 = j[0], l0 = l[0];
-    const long long base = l0 * here.plane + j0 * here.row + i0;
-    const int row = (int)(here.row), plane = (int)(here.plane);
-    const I from = (l - l0) * plane + (j - j0) * row + (i - i0);
-    auto between = [&](auto pair) -> F {
-        F a, b, c, d, e, f, g, h;
-        pair(0, a, b), pair(row, c, d), pair(plane, e, f), pair(plane + row, g, h);
-        a = a + (b - a) * u, c = c + (d - c) * u, e = e + (f - e) * u, g = g + (h - g) * u;
-        a = a + (c - a) * v, e = e + (g - e) * v;
-        return a + (e - a) * w;
-    };
-    // Two neighbours of 8 or 16 bits come in one read.
-    const char* voxels = (const char*)here.voxels;
-    auto bytes = [&](int shift) -> U {
-        const char* start = voxels + base + shift;
-        U both;
-        for (int q = 0; q < N; ++q) {
-            unsigned short two;
-            __builtin_memcpy(&two, start + from[q], sizeof(two));
-            both[q] = two;
-        }
-        return both;
-    };
-    auto words = [&](int shift) -> U {
-        const char* start = voxels + 2 * (base + shift);
-        U both;
-        for (int q = 0; q < N; ++q) {
-            unsigned two;
-            __builtin_memcpy(&two, start + 2 * (long long)(from[q]), sizeof(two));
-            both[q] = two;
-        }
-        return both;
-    };
-    auto halves = [](U v) -> F {
-        const S narrow = __builtin_convertvector(v, S);
-        H half;
-        __builtin_memcpy(&half, &narrow, sizeof(half));
-        return __builtin_convertvector(half, F);
-    };
-    switch (here.kind) {
-        case 0: return between([&](int shift, F& a, F& b) {
-            const U both = bytes(shift);
-            a = real((I)(both & 0xFFu)), b = real((I)(both >> 8u));
-        });
-        case 1: return between([&](int shift, F& a, F& b) {
-            const U both = bytes(shift);
-            a = real((I)(both << 24u) >> 24), b = real((I)(both << 16u) >> 24);
-        });
-        case 2: return between([&](int shift, F& a, F& b) {
-            const U both = words(shift);
-            a = real((I)(both & 0xFFFFu)), b = real((I)(both >> 16u));
-        });
-        case 3: return between([&](int shift, F& a, F& b) {
-            const U both = words(shift);
-            a = real((I)(both << 16u) >> 16), b = real((I)both >> 16);
-        });
-        case 4: return between([&](int shift, F& a, F& b) {
-            const U both = words(shift);
-            a = halves(both & 0xFFFFu), b = halves(both >> 16u);
-        });
-        default: return between([&](int shift, F& a, F& b) {
-            const float* start = (const float*)voxels + base + shift;
-            for (int q = 0; q < N; ++q) a[q] = start[from[q]], b[q] = start[from[q] + 1];
-        });
-    }
-};
-
-// The light on samples of one ray, as lighting.shaded defines it: colour * brightness + shine.
-
-struct Lit { F brightness, shine; };
-auto brightness_at = [&](F x, F y, F z) __attribute__((noinline)) -> F {
-    const auto& shape = layer.brightness.shape;
-    const float* light = layer.brightness.data;
-    auto split = [&](F at, int cells, I& corner) -> F {
-        at = at / EVERY;
-        corner = whole(most(at, zero));
-        corner = corner > (cells > 2 ? cells - 2 : 0) ? none + (cells > 2 ? cells - 2 : 0) : corner;
-        return most(least(at - real(corner), zero + 1.0f), zero);
-    };
-    I i, j, l;
-    const F u = split(x, shape[2], i), v = split(y, shape[1], j), w = split(z, shape[0], l);
-    const int dx = shape[2] > 1, dy = shape[1] > 1 ? shape[2] : 0, dz = shape[0] > 1 ? shape[1] * shape[2] : 0;
-    const I at = (l * shape[1] + j) * shape[2] + i;
-    auto along = [&](int shift) -> F {
-        F a, b;
-        for (int q = 0; q < N; ++q) a[q] = light[at[q] + shift], b[q] = light[at[q] + shift + dx];
-        return a + (b - a) * u;
-    };
-    const F a = along(0), b = along(dy), c = along(dz), d = along(dz + dy);
-    const F e = a + (b - a) * v, f = c + (d - c) * v;
-    return e + (f - e) * w;
-};
+struct Lit { F diffuse, shine; };  // the part of the diffuse light that is reflected, and what is mirrored
 auto powered = [&](F base, float exponent) -> F {  // of a base from 0 to 1, to some 1e-5 of the result
     const I bit_pattern = (I)most(base, 1.0e-37f - zero);
     const F mantissa = (F)((bit_pattern & 0x7FFFFF) | 0x3F800000);
@@ -177,7 +49,7 @@ auto row_by_row = [&](const F* in, F* gradient) {
     const F left = mixed(along[2][1] - along[0][1], along[3][1] - along[1][1], w);
     gradient[2] = mixed(left, mixed(along[2][2] - along[0][2], along[3][2] - along[1][2], w), v);
 };
-auto along_gradient = [&](int q, const F* in) -> Lit {
+auto along_gradient = [&](int q, const F* in) __attribute__((noinline)) -> Lit {
     I is_inside = none - 1;
     for (int a = 0; a < 3; ++a) is_inside &= (in[a] >= here.low[a] + 1.0f) & (in[a] < here.high[a] - 1.0f);
     F slope[3], gradient[3];
@@ -189,31 +61,25 @@ auto along_gradient = [&](int q, const F* in) -> Lit {
                    * layer.firmness;
     const F steepness = length_of(slope);
     const auto& light = layer.light;
-    float towards[3], half[3], size = 0.0f;
-    for (int a = 0; a < 3; ++a) towards[a] = light.is_headlight ? -directions[a][q] : light.towards[a];
-    for (int a = 0; a < 3; ++a) half[a] = towards[a] - directions[a][q], size += half[a] * half[a];
+    float half[3], size = 0.0f;
+    for (int a = 0; a < 3; ++a) half[a] = light.towards[a] - directions[a][q], size += half[a] * half[a];
     size = __builtin_sqrtf(size);
-    const F to_light = (slope[0] * towards[0] + slope[1] * towards[1] + slope[2] * towards[2]) / steepness;
-    const F to_half = (slope[0] * half[0] + slope[1] * half[1] + slope[2] * half[2]) / (steepness * size);
+    F to_light = zero, to_half = zero, to_far = zero;
+    for (int a = 0; a < 3; ++a) {
+        to_light += slope[a] * light.towards[a];
+        to_half += slope[a] * half[a];
+        to_far += slope[a] * directions[a][q];
+    }
+    auto limited = [&](F v) -> F { return most(least(v, zero + 1.0f), zero); };
+    const F falling = to_light / steepness, side = limited(0.5f - TURN * to_far / steepness), facing = side * 2.0f - 1.0f;
+    const F diffuse = side * most(falling, zero) + (1.0f - side) * most(zero - falling, zero);
+    const F mirrored = limited((facing > zero ? to_half : zero - to_half) / (steepness * size));
     const F surface = least(steepness, 1.0f - zero);
     // Beside voxels that are NaN or infinite there is no gradient, and no comparison with it is true.
     const I is_flat = ~((steepness > LEVEL) & (steepness < 1.0e18f));
-    const F turned = is_flat ? zero : surface * (__builtin_elementwise_abs(to_light) - 1.0f);
-    const F shine = light.specular * powered(__builtin_elementwise_abs(to_half), light.shininess);
-    return {light.ambient + light.diffuse * (1.0f + turned), is_flat ? zero : surface * shine};
-};
-auto lit = [&](int q, const F* at, const F* in) __attribute__((noinline)) -> Lit {
-    Lit light = {zero + 1.0f, zero};
-    if (layer.shading == GRADIENT || layer.shading == OCCLUSION) light = along_gradient(q, in);
-    if (layer.shading != SHADOW && layer.shading != OCCLUSION) return light;
-    float towards[3], pace = 0.0f;
-    for (int a = 0; a < 3; ++a) pace += speeds[a][q] * speeds[a][q];
-    pace = __builtin_sqrtf(pace);
-    for (int a = 0; a < 3; ++a) towards[a] = (layer.towards_light[a] - speeds[a][q] / pace) * BEFORE;
-    const F there = brightness_at(at[0] + towards[0], at[1] + towards[1], at[2] + towards[2]);
-    if (layer.shading == SHADOW) return {layer.light.ambient + layer.light.diffuse * there, zero};
-    const F sky = least(SKY * there, zero + 1.0f);
-    return {light.brightness * sky, light.shine * sky};
+    const F turned = is_flat ? zero : surface * (diffuse - 1.0f);
+    const F shine = light.specular * powered(mirrored, light.shininess) * limited(GLINT * facing * falling);
+    return {1.0f + turned, is_flat ? zero : surface * shine};
 };
 
 // Windows: sixteen samples of one ray, from number ``start`` to before ``end``. Several are looked at before anything
@@ -261,11 +127,16 @@ auto add = [&](const Window& window) {
     else {
         F at[3], in[3];
         places(window, at, in);
-        const Lit light = lit(q, at, in);
-        alignas(64) float brightness[N], shine[N];
-        __builtin_memcpy(brightness, &light.brightness, sizeof(brightness));
+        Lit light = {zero + 1.0f, zero};
+        if (layer.shading != SHADOW) light = along_gradient(q, in);
+        alignas(64) float diffuse[N], shine[N];
+        __builtin_memcpy(diffuse, &light.diffuse, sizeof(diffuse));
         __builtin_memcpy(shine, &light.shine, sizeof(shine));
-        gather([&](int n, Q color, float weight) { sum += color * (weight * brightness[n]) + weight * shine[n]; });
+        gather([&](int n, Q color, float weight) {
+            if (layer.shading >= SHADOW && (spent[q] += weight) >= ways.share) follow(q, at, n, weight);
+            const float brightness = layer.light.ambient + layer.light.diffuse * shadows[q] * diffuse[n];
+            sum += (color * brightness + shadows[q] * shine[n]) * (weight * skies[q]);
+        });
     }
     if (left[q] > 0.5f && clear <= 0.5f)
         for (unsigned rest = window.seen; left[q] > 0.5f; rest &= rest - 1) {

@@ -38,6 +38,6 @@ def draw_spheres(
         if is_lit != 0:
             at = look.eye + look.direction * nearest
             normal = (at - wp.vec3(sphere[0], sphere[1], sphere[2])) / sphere[3]
-            base = lit_surface(light, normal, look.direction, base)
+            base = lit_surface(light, normal, look.direction, base, 1.0)
         view.scenery[row, column] = wp.vec4(base[0], base[1], base[2], 1.0)
         view.scenery_depth[row, column] = nearest
