@@ -94,3 +94,10 @@ def test_guests_with_control_paint_but_do_not_save(viewer: Viewer, file: Path) -
     watcher = pellucid.connect(viewer.share("view", "watching"))
     with pytest.raises(NotAllowed):
         watcher.labels.paint([(5, 6, 7)], 9)
+
+
+def test_a_path_that_would_take_minutes_is_refused(viewer: Viewer, tmp_path: Path) -> None:
+    np.save(tmp_path / "large.npy", np.zeros((256, 256, 256), np.uint8))
+    viewer.load(tmp_path / "large.npy", how="labels")
+    with pytest.raises(InvalidInput, match=r"The parts of the path reach over [\d,]+ voxels in all"):
+        viewer.labels.of_layer(-1 % len(viewer.scene.volumes)).paint([(0, 0, 0), (255, 255, 255)] * 128, 1, radius=1024)

@@ -1,5 +1,7 @@
 """Which voxels a brush touches, by scipy's distances from the line that it was drawn along."""
 
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import ndimage
 
 from pellucid.box import Box
+from pellucid.errors import Cancelled
 from pellucid.volume.brush import BrushPath
 
 SHAPE = (7, 9, 11)
@@ -58,3 +61,25 @@ def test_a_line_has_no_gaps() -> None:
 @pytest.mark.parametrize("axis", [None, 0])
 def test_a_stroke_beside_the_volume_touches_nothing(axis: int | None) -> None:
     assert not touched(BrushPath(((-9.0, 4.0, 4.0),), 2.0, axis), (1.0, 1.0, 1.0)).any()
+
+
+def test_the_work_counts_every_part_of_the_path() -> None:
+    path = BrushPath(((0.0, 0.0, 0.0), (0.0, 0.0, 4.0), (0.0, 4.0, 4.0)), 1.0)
+    assert path.work((1.0, 1.0, 1.0), path.box((1.0, 1.0, 1.0), WHOLE)) == 2 * 2 * 6 + 2 * 6 * 3
+
+
+def test_a_path_can_be_cancelled() -> None:
+    cancel = threading.Event()
+    cancel.set()
+    with pytest.raises(Cancelled):
+        BrushPath(((3.0, 4.0, 5.0),), 2.0).mask((1.0, 1.0, 1.0), WHOLE, cancel)
+
+
+def test_a_path_across_tiles_has_no_seams() -> None:
+    whole = Box.whole((40, 70, 140))
+    elsewhere = np.ones(whole.shape, bool)
+    elsewhere[32, 64, 20:128] = False
+    path = BrushPath(((32.0, 64.0, 20.0), (32.0, 64.0, 127.0)), 5.0)
+    found, box = np.zeros(whole.shape, bool), path.box((1.0, 1.0, 1.0), whole)
+    found[box.slices] = path.mask((1.0, 1.0, 1.0), box)
+    np.testing.assert_array_equal(found, ndimage.distance_transform_edt(elsewhere) <= 5.0)

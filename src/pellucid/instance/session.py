@@ -39,6 +39,7 @@ from pellucid.instance.scene.first_view import FirstView
 from pellucid.instance.scene.history import History, ScenePair
 from pellucid.instance.scene.label_tables import LabelTables
 from pellucid.instance.scene.painted_volumes import PaintedVolumes
+from pellucid.instance.scene.painting_turns import PaintingTurns
 from pellucid.instance.scene.shadings import Shadings
 from pellucid.instance.scene.slice_views import SliceViews
 from pellucid.instance.tasks.runner import CommandRunner
@@ -95,7 +96,8 @@ class Session:
         self.picturing.holder = lambda: self.members.get(self.controls.holder or "")
         self.picturing.is_watched = lambda: bool(self.members)
         self.label_tables, self.first_view = LabelTables(self.worker), FirstView(self)
-        self.painted, self.painting_turn = PaintedVolumes(), asyncio.Lock()
+        self.painted = PaintedVolumes()
+        self.painting_turns = PaintingTurns(self.painted, lambda: self.history.scene, self.painted_changed)
         self.slicing = SliceViews(self)
         self.tasks, self.socket_folder = TaskRegistry(self.idle, self.members.values), socket_folder()
         self.roots.connect(self.worker.folder_limit, self.tasks.folder)
@@ -242,8 +244,7 @@ class Session:
         for layers in self.catalogue.news(self.history.pair):
             self.broadcast(layers)
         self.label_tables.keep(self.history.pair.sources)
-        for source, boxes in self.painted.follow(self.history.scene).items():
-            self.painted_changed(source, boxes)
+        self.painting_turns.follow()
         self.slicing.fit(self.catalogue.shapes(self.history.scene))
         for member in self.members.values():
             member.outbox.put(self.state_for(member.client.capability, by, request if member.id == by else ""))

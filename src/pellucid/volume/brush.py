@@ -4,16 +4,21 @@ Here: BrushPath, the box around it and the mask in that box.
 Not here: which label they get, and undo (instance).
 """
 
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from pellucid.box import Box, triple
+from pellucid.errors import Cancelled
 from pellucid.formats.protocol import Spacing, Voxels
 
 Place = tuple[float, float, float]
 ROUNDING = 1e-9
+TILE = (32, 64, 128)
+"""Distances are computed for so many voxels at once: they stay in the processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,11 @@ class BrushPath:
         """The voxels that it may touch, inside a volume."""
         return _around(self.places, self._reach(spacing), whole)
 
-    def mask(self, spacing: Spacing, box: Box) -> Voxels:
+    def work(self, spacing: Spacing, box: Box) -> int:
+        """How many distances mask() computes at most: voxels around every part of the path."""
+        return sum(part.size for _, part in self._parts(spacing, box))
+
+    def mask(self, spacing: Spacing, box: Box, cancel: threading.Event | None = None) -> Voxels:
         """Which voxels of a box it touches: those at most ``radius`` from the line through its places.
 
         >>> path = BrushPath(((0.0, 0.0, 1.0),), 1.0)
@@ -37,14 +46,22 @@ class BrushPath:
         [True, True, True, False]
         """
         touched = np.zeros(box.shape, bool)
-        places = self._in_slice()
-        segments = list(pairwise(places)) or [(places[0], places[0])]
-        for first, last in segments:
-            part = _around((first, last), self._reach(spacing), box)
-            if not part.is_empty:
-                inside = part.relative_to(box.start).slices
-                touched[inside] |= _near_segment(part, np.array([first, last]), np.array(spacing), self.radius)
+        for ends, part in self._parts(spacing, box):
+            for tile in part.tiles(TILE):
+                if cancel is not None and cancel.is_set():
+                    raise Cancelled("Painting")
+                inside = touched[tile.relative_to(box.start).slices]
+                if not inside.all():
+                    inside |= _near_segment(tile, np.array(ends), np.array(spacing), self.radius)
         return touched
+
+    def _parts(self, spacing: Spacing, box: Box) -> Iterator[tuple[tuple[Place, Place], Box]]:
+        """The ends of every part of the path, with the voxels of a box that it may touch."""
+        places, reach = self._in_slice(), self._reach(spacing)
+        for ends in list(pairwise(places)) or [(places[0], places[0])]:
+            part = _around(ends, reach, box)
+            if not part.is_empty:
+                yield ends, part
 
     def _in_slice(self) -> tuple[Place, ...]:
         if self.axis is None:

@@ -1,12 +1,14 @@
 """What all routes share: the session, the capability of a request, and errors.
 
-Here: the session of a request, what it may do and how it came, refusals as answers.
+Here: the session of a request, what it may do and how it came, work that ends with its connection, refusals as answers.
 Not here: secrets (auth, sessions), what a route requires (route_rules), the routes.
 """
 
-from typing import Annotated, Any
+import asyncio
+from collections.abc import Coroutine
+from typing import Annotated, Any, TypeVar
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import Depends, FastAPI, HTTPException, Request
 from pydantic import TypeAdapter
 
 from pellucid.errors import DiskFull, NotAllowed, NotFound, PellucidError, TooManyRequests, WorkerLost
@@ -27,6 +29,10 @@ REFUSAL = {
     "content": {"application/json": {"schema": TypeAdapter(ErrorBody).json_schema()}},
 }
 REFUSALS: dict[int | str, dict[str, Any]] = dict.fromkeys((400, 403, 404, 413, 422, 429, 503, 507), REFUSAL)
+
+
+CLIENT_CLOSED = 499
+Result = TypeVar("Result")
 
 
 async def _session(request: Request) -> Session:
@@ -67,6 +73,24 @@ async def requester_of(request: Request) -> Requester:
 
 
 By = Annotated[Requester, Depends(requester_of)]
+
+
+async def while_connected(request: Request, work: Coroutine[Any, Any, Result]) -> Result:
+    """The result of work for a request whose body was read; cancelled where its connection ends before."""
+    working, ending = asyncio.ensure_future(work), asyncio.ensure_future(_ended(request))
+    try:
+        await asyncio.wait((working, ending), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise HTTPException(CLIENT_CLOSED, "The connection of this request was closed.")
+        return working.result()
+    finally:
+        working.cancel()
+        ending.cancel()
+
+
+async def _ended(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def add_refusals(app: FastAPI) -> None:

@@ -9,14 +9,14 @@ import json
 from dataclasses import asdict
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from pellucid.errors import InvalidInput
 from pellucid.instance.access.route_rules import needs
 from pellucid.instance.protocol import http_bodies
 from pellucid.instance.protocol.measuring import PaintRequest, SavedLabels, SaveLabelsRequest
-from pellucid.instance.routes.dependencies import REFUSALS, By, Has, Here
+from pellucid.instance.routes.dependencies import REFUSALS, By, Has, Here, while_connected
 from pellucid.instance.routes.scene import layer_of
 from pellucid.instance.scene import painting
 from pellucid.rendering.label_list import label_list, to_csv
@@ -43,11 +43,11 @@ async def labels(
 
 
 @router.post("/paint", dependencies=[needs("control", is_heavy=True)])
-async def paint(request: PaintRequest, session: Here, has: Has, by: By) -> http_bodies.Revision:
+async def paint(request: PaintRequest, session: Here, has: Has, by: By, connection: Request) -> http_bodies.Revision:
     """Give a label to the voxels that a brush touches. The file that they were opened from stays as it is."""
     session.require_controls(has, by.link)
     session.idle.touch()
-    return http_bodies.Revision(await painting.paint(session, request, by.link))
+    return http_bodies.Revision(await while_connected(connection, painting.paint(session, request, by.link)))
 
 
 @router.post("/labels/save", dependencies=[needs("own")])
@@ -61,6 +61,7 @@ async def undo(session: Here) -> http_bodies.Revision:
     """Back to the scene before the last change."""
     session.history.undo()
     session.scene_changed()
+    await session.painting_turns.followed()
     return http_bodies.Revision(session.history.revision)
 
 
@@ -69,6 +70,7 @@ async def redo(session: Here) -> http_bodies.Revision:
     """Forward again, to what was undone."""
     session.history.redo()
     session.scene_changed()
+    await session.painting_turns.followed()
     return http_bodies.Revision(session.history.revision)
 
 

@@ -68,6 +68,7 @@ async def change_scene(change: http_bodies.SceneChange, session: Here, has: Has)
     loading.check_known(session, pair)
     session.idle.touch()
     session.change(pair)
+    await session.painting_turns.followed()
     return http_bodies.Revision(session.history.revision)
 
 

@@ -1,20 +1,24 @@
 """Painting labels: brush and eraser.
 
 Here: paint, a path of the brush that becomes a revision of the scene; save, the labels as a new file.
-Not here: which voxels a brush touches (volume.brush), undo of voxels (painted_volumes).
+Not here: which voxels a brush touches (volume.brush), undo of voxels (painted_volumes), whose turn it is
+(painting_turns).
 
 The file that labels were opened from is never changed: the first path makes a copy in memory, which the layer shows
 from then on.
 """
 
 import asyncio
-from dataclasses import replace
+import threading
+from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
 
+from pellucid.box import Box
 from pellucid.errors import InvalidInput, OutputExists
+from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.formats.shared_memory import SharedArray
 from pellucid.instance.protocol.measuring import PaintRequest
 from pellucid.instance.scene import loading
@@ -30,25 +34,55 @@ from pellucid.workers.protocol.replies import VolumeFacts
 
 MAX_BRUSH_VOXELS = 2**24
 """Of the box around a path of the brush."""
+MAX_BRUSH_WORK = 2**28
+"""Of the boxes around its parts, together: some seconds."""
 ENDINGS = (".zarr", ".h5", ".hdf5")
 
 
+@dataclass(frozen=True)
+class Brush:
+    """A path, and the volume that it is for."""
+
+    path: BrushPath
+    spacing: Spacing
+    whole: Box
+
+    @property
+    def box(self) -> Box:
+        return self.path.box(self.spacing, self.whole)
+
+
 async def paint(session: Session, request: PaintRequest, by: str) -> int:
-    """Give the voxels that a brush touches a label; the revision of the scene. by: who, for steps of undo."""
-    async with session.painting_turn:
+    """Give the voxels that a brush touches a label; the revision of the scene. by: who, for steps of undo, and turns.
+
+    May be cancelled until the voxels are being changed.
+    """
+    async with session.painting_turns.of(by):
         layer, facts = _labels_layer(session, request.layer)
-        path, spacing = _brush_path(request, layer, facts), _spacing(layer, facts)
+        _check_label(request.label, facts.dtype)
+        brush = _brush(request, layer, facts)
+        _check_reach(brush)
+        mask = await touched(brush)
+        return await asyncio.shield(_change_voxels(session, request, by, brush, mask))
+
+
+async def touched(brush: Brush) -> Voxels:
+    """Which voxels of its box it touches; cancelled, it ends soon."""
+    cancel = threading.Event()
+    try:
+        return await asyncio.to_thread(brush.path.mask, brush.spacing, brush.box, cancel)
+    finally:
+        cancel.set()
+
+
+async def _change_voxels(session: Session, request: PaintRequest, by: str, brush: Brush, mask: Voxels) -> int:
+    async with session.painting_turns.voxels:
+        layer, facts = _labels_layer(session, request.layer)
+        if _brush(request, layer, facts) != brush:
+            raise InvalidInput(f"Layer {request.layer} was replaced while it was painted.", remedy="Paint again.")
         painted = await _painted(session, layer, facts)
-        if not np.iinfo(painted.dtype.str).min <= request.label <= np.iinfo(painted.dtype.str).max:
-            remedy = f"Use {np.iinfo(painted.dtype.str).min} to {np.iinfo(painted.dtype.str).max}."
-            raise InvalidInput(f"Label {request.label} does not fit into {painted.dtype}.", remedy=remedy)
-        box = path.box(spacing, painted.whole)
-        if box.size > MAX_BRUSH_VOXELS:
-            what = f"The brush reaches over {box.size:,} voxels."
-            raise InvalidInput(what, remedy="Use a smaller brush, or a shorter path.")
-        number = next(session.painted.numbers)
-        boxes = painted.go_to(layer.edit if layer.source == painted.source else 0)
-        mask = await asyncio.to_thread(path.mask, spacing, box)
+        number, box = next(session.painted.numbers), brush.box
+        boxes = await asyncio.to_thread(painted.go_to, layer.edit if layer.source == painted.source else 0)
         if await asyncio.to_thread(painted.paint, number, box, mask, request.label, request.only):
             _show(session, request, replace(layer, source=painted.source, edit=number), by)
             boxes = [*boxes, box]
@@ -57,6 +91,22 @@ async def paint(session: Session, request: PaintRequest, by: str) -> int:
         known, source = painted.known, painted.source
         session.history.forget(lambda pair: any(_is_gone(one, source, known) for one in pair.scene.volumes))
         return session.history.revision
+
+
+def _check_label(label: int, dtype: str) -> None:
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    if not low <= label <= high:
+        raise InvalidInput(f"Label {label} does not fit into {dtype}.", remedy=f"Use {low} to {high}.")
+
+
+def _check_reach(brush: Brush) -> None:
+    box = brush.box
+    if box.size > MAX_BRUSH_VOXELS:
+        what = f"The brush reaches over {box.size:,} voxels."
+        raise InvalidInput(what, remedy="Use a smaller brush, or a shorter path.")
+    if (work := brush.path.work(brush.spacing, box)) > MAX_BRUSH_WORK:
+        what = f"The parts of the path reach over {work:,} voxels in all."
+        raise InvalidInput(what, remedy="Use a smaller brush, or fewer points.")
 
 
 def _is_gone(layer: VolumeLayer, source: str, known: set[int]) -> bool:
@@ -83,15 +133,15 @@ def _labels_layer(session: Session, number: int) -> tuple[VolumeLayer, VolumeFac
     return layer, facts
 
 
-def _spacing(layer: VolumeLayer, facts: VolumeFacts) -> tuple[float, float, float]:
+def _spacing(layer: VolumeLayer, facts: VolumeFacts) -> Spacing:
     """As the labels stand in the world: a brush is round there."""
     z, y, x = (abs(a * b) for a, b in zip(facts.spacing, reversed(layer.transform.scale), strict=True))
     return (z, y, x)
 
 
-def _brush_path(request: PaintRequest, layer: VolumeLayer, facts: VolumeFacts) -> BrushPath:
-    axis = None if request.axis is None else AXES.index(request.axis)
-    return BrushPath(request.points, request.radius * min(_spacing(layer, facts)), axis)
+def _brush(request: PaintRequest, layer: VolumeLayer, facts: VolumeFacts) -> Brush:
+    axis, spacing = None if request.axis is None else AXES.index(request.axis), _spacing(layer, facts)
+    return Brush(BrushPath(request.points, request.radius * min(spacing), axis), spacing, Box.whole(facts.shape))
 
 
 async def _painted(session: Session, layer: VolumeLayer, facts: VolumeFacts) -> PaintedVolume:
