@@ -16,6 +16,8 @@ from pellucid.device import Device
 from pellucid.errors import InvalidInput
 
 COMPUTATIONS = {
+    "composite": "pellucid.cluster.compute.compositing:composite",
+    "draw": "pellucid.cluster.compute.drawing:draw_block",
     "kernel": "pellucid.cluster.compute.user_kernels:run_kernel",
 }
 

@@ -15,20 +15,25 @@ from pellucid.cluster.functions import (
     unpersist_gpu,
 )
 from pellucid.cluster.halos import append_halo, extract_halo
+from pellucid.cluster.images.frames import BlockImage, ImagePlan, draw_block, frame_of
 from pellucid.cluster.spark.application import SparkApplication
 from pellucid.cluster.spark.options import SparkOptions
 from pellucid.cluster.spark.shuffle import ShuffleManager
 
 __all__ = [
+    "BlockImage",
     "DeviceBlock",
+    "ImagePlan",
     "ShuffleManager",
     "SparkApplication",
     "SparkOptions",
     "append_halo",
     "cache_gpu",
+    "draw_block",
     "exec_gpu",
     "exec_gpu_seq",
     "extract_halo",
+    "frame_of",
     "persist_gpu",
     "recv_gpu",
     "send_gpu",

@@ -92,7 +92,7 @@ def parts(shape: Shape, to_voxel: tuple[Voxels, Voxels], camera: Camera, count: 
     """Which devices draw which parts of the world, front to back. to_voxel: matrix and shift from the world."""
 
     def is_low_first(cut: SplitPlane) -> bool:
-        *normal, offset = _plane(cut, to_voxel)
+        *normal, offset = plane_of(cut, to_voxel)
         if camera.field_of_view_deg is None:
             return bool(np.dot(normal, camera.axes()[2]) >= 0)
         return bool(np.dot(normal, camera.position) < offset)
@@ -102,7 +102,7 @@ def parts(shape: Shape, to_voxel: tuple[Voxels, Voxels], camera: Camera, count: 
         (
             share.number,
             RenderPart(
-                tuple(_plane(cut, to_voxel) for cut, _ in share.sides),
+                tuple(plane_of(cut, to_voxel) for cut, _ in share.sides),
                 tuple(side for _, side in share.sides),
                 is_first=share is found[0],
                 is_last=share is found[-1],
@@ -112,7 +112,7 @@ def parts(shape: Shape, to_voxel: tuple[Voxels, Voxels], camera: Camera, count: 
     ]
 
 
-def _plane(cut: SplitPlane, to_voxel: tuple[Voxels, Voxels]) -> tuple[float, float, float, float]:
+def plane_of(cut: SplitPlane, to_voxel: tuple[Voxels, Voxels]) -> tuple[float, float, float, float]:
     """A cut in the world: unit normal and offset."""
     matrix, shift = to_voxel
     normal, offset = matrix[2 - cut.axis], cut.at - 0.5 - shift[2 - cut.axis]

@@ -1,0 +1,1 @@
+"""Images of volumes whose blocks are on many devices."""

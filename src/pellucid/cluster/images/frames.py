@@ -1,0 +1,111 @@
+"""Frames of a volume whose blocks are on Device Workers.
+
+Here: ImagePlan; draw_block, what a block contributes to an image; frame_of, the image of all.
+Not here: what a Worker does for it (compute), order and rows (placement).
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from pellucid.box import Box, Shape
+from pellucid.cluster.blocks import DeviceBlock
+from pellucid.cluster.compute.compositing import CompositeRequest
+from pellucid.cluster.compute.drawing import CHANNELS, DrawRequest
+from pellucid.cluster.context import current_context
+from pellucid.cluster.handles import WorkerId
+from pellucid.cluster.images.placement import BlockPlace, front_to_back
+from pellucid.cluster.operations import ComputeBlock, DownloadBlock
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Spacing, Voxels
+from pellucid.rendering.drawing.multi_device import check_multi_device
+from pellucid.rendering.drawing.packing import NOTHING_THERE
+from pellucid.rendering.frame import Frame, FrameStatistics, to_rgba8
+from pellucid.rendering.scene import Scene
+
+MAX_THREADS = 32
+MODES = ("composite", "isosurface")
+
+
+@dataclass(frozen=True)
+class ImagePlan:
+    """An image of a volume of which no one has all blocks. shape, spacing: of the volume, (z, y, x)."""
+
+    scene: Scene
+    width: int
+    height: int
+    shape: Shape
+    spacing: Spacing = (1.0, 1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        check_multi_device(self.scene)
+        if len({layer.transform for layer in self.scene.volumes}) != 1:
+            raise InvalidInput("The volumes have different transforms.", remedy="Place all volumes alike.")
+        if any(layer.mode not in MODES for layer in self.scene.volumes):
+            raise InvalidInput("Projections do not support blocks.", remedy=f"Use one of: {', '.join(MODES)}.")
+        if self.scene.points or self.scene.meshes or self.scene.slices:
+            raise InvalidInput("Images of blocks show volumes only.", remedy="Remove points, meshes and slices.")
+
+    def place(self, box: Box) -> BlockPlace:
+        return BlockPlace(box, self.shape, self.spacing, self.scene.volumes[0].transform)
+
+
+@dataclass(frozen=True)
+class BlockImage:
+    """What the rays of an image gather in one block. first_row: of the image, which it begins with."""
+
+    block: DeviceBlock
+    box: Box
+    first_row: int
+
+
+def draw_block(blocks: DeviceBlock | Sequence[DeviceBlock], start: Shape, plan: ImagePlan) -> BlockImage:
+    """Draw a block where it is. blocks: one, or one for each volume of the scene, with a halo of 1 or more (2 for
+    gradient shading); start: its first voxel in the volume. It does not run before it is needed."""
+    first, *others = [blocks] if isinstance(blocks, DeviceBlock) else list(blocks)
+    handles = [first.handle, *(one.handle for one in others)]
+    box = Box.whole(first.shape).shift(start)
+    begin, end = plan.place(box).rows(plan.scene.camera, plan.height)
+    rows = max(1, end - begin)
+    begin = min(begin, plan.height - 1)
+    request = DrawRequest(
+        plan.scene.to_json(), (plan.height, plan.width), begin, start, plan.shape, plan.spacing,
+        tuple(map(str, handles)),
+    )  # fmt: skip
+    drawn = ComputeBlock(
+        "draw", json.dumps(asdict(request)), tuple(map(str, handles[1:])), (rows, plan.width, CHANNELS), "<f4",
+        label="the renderer",
+    )  # fmt: skip
+    return BlockImage(first.then(drawn, others), box, begin)
+
+
+def frame_of(images: Iterable[BlockImage], plan: ImagePlan) -> Frame:
+    """One image of all blocks: every Worker that drew some puts rows of all of them together. They are released."""
+    drawn = list(images)
+    with ThreadPoolExecutor(min(MAX_THREADS, max(1, len(drawn)))) as pool:
+        workers = sorted(set(pool.map(lambda image: image.block.handle.worker, drawn)))
+        order = front_to_back([plan.place(image.box) for image in drawn], plan.scene.camera)
+        ordered = [drawn[number] for number in order]
+        cuts = [plan.height * number // len(workers) for number in range(len(workers) + 1)]
+        bands = pool.map(lambda n: _band(ordered, plan, workers[n], cuts[n], cuts[n + 1]), range(len(workers)))
+        pixels = np.concatenate(list(bands))
+        list(pool.map(lambda image: image.block.release(), ordered))
+    depth = np.where(pixels[..., 4] < NOTHING_THERE, pixels[..., 4], np.inf).astype(np.float32)
+    names = ", ".join(map(str, workers))
+    return Frame(to_rgba8(pixels[..., :4], plan.scene.background), depth, FrameStatistics(names), plan.scene.sources)
+
+
+def _band(images: Sequence[BlockImage], plan: ImagePlan, worker: WorkerId, start: int, stop: int) -> Voxels:
+    """Rows of the image, put together on a Worker."""
+    seen = [image for image in images if image.first_row < stop]
+    request = CompositeRequest(start, tuple(image.first_row for image in seen))
+    inputs = tuple(str(image.block.handle) for image in seen)
+    shape = (stop - start, plan.width, CHANNELS)
+    composite = ComputeBlock("composite", json.dumps(asdict(request)), inputs, shape, "<f4", label="compositing")
+    found = current_context().links.run(worker, (composite, DownloadBlock())).voxels
+    if found is None:
+        raise InvalidInput("The Worker sent no image.", remedy="Use the same version at both ends.")
+    return found
