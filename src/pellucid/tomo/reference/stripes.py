@@ -10,7 +10,9 @@ doubt it is the sample: a ring is a few columns that stand out from both sides, 
 and by the same in most parts of the scan.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 import scipy  # Its parts load when they are used, and a viewer that only names them starts sooner.
@@ -42,6 +44,8 @@ both sides: of rings of 2 to 4 columns in foams 32 % are left, with it 17 %. Wit
 as rings, with 35 more rings are left."""
 SAME_RING = 0.5
 """Of the height of a ring that was found: columns next to it that are as high belong to it too."""
+MIN_SMOOTHING = 0.6
+"""Of the second differences of a ring, that those of the profile have: with half of them it is as rough without it."""
 WRONG_SHARE_OF_RANGE = 0.002
 """Of the range of a profile: less is not seen in a slice, and may come from rounding."""
 WIDEST = 4
@@ -90,7 +94,10 @@ class Stripes:
         usual = np.quantile(away, STEADY_SHARE, axis=0)
         is_steady = usual <= UNSTEADY * heights[WIDEST] + 3 * np.sqrt(len(shapes)) * error
         found = np.logical_or.reduce(stands_out) & is_steady
-        return cls(profile, kept, whole_rings(found, np.where(heights[WIDEST] > sigmas * error, heights[WIDEST], 0.0)))
+        # Nobody sees whether these stand out from both sides, or are the edge of the sample.
+        found[:WIDEST] = found[-WIDEST:] = False
+        whole = whole_rings(found, np.where(heights[WIDEST] > sigmas * error, heights[WIDEST], 0.0))
+        return cls(profile, kept, smoothing_rings(shape - kept, whole))
 
     @property
     def are_dense(self) -> bool:
@@ -129,14 +136,58 @@ def without_slopes(shape: Floats) -> Floats:
 
 def whole_rings(found: Mask, heights: Floats) -> Mask:
     """The columns that were found, and those next to them that are as high: a ring of which one column is taken for a
-    good neighbour keeps most of its offset.
+    good neighbour keeps most of its offset. More columns than a ring has are the top of the sample: only those that
+    were found.
 
     >>> whole_rings(np.array([0, 1, 0, 0, 0], bool), np.array([0.0, 2.0, 1.8, 0.5, 2.0])).tolist()
     [False, True, True, False, False]
+    >>> whole_rings(np.array([0, 1, 0, 0, 0], bool), np.full(5, 2.0)).tolist()
+    [False, True, False, False, False]
     """
     highest = scipy.ndimage.maximum_filter1d(np.where(found, heights, 0.0), 2 * WIDEST - 1)
     groups, _ = scipy.ndimage.label(found | ((highest > 0) & (heights > SAME_RING * highest)))
-    return np.asarray(np.isin(groups, groups[found]))
+    is_ring = np.bincount(groups.ravel()) <= WIDEST
+    return np.asarray(found | (is_ring[groups] & np.isin(groups, groups[found])))
+
+
+def smoothing_rings(shape: Floats, found: Mask) -> Mask:
+    """Of columns that were found, those without whose offsets a shape is smoother: the best pieces of every group, one
+    after another. What is left of a group is the top or the flank of the sample beside a ring.
+
+    >>> smoothing_rings(np.array([0.0, 4, 7, 14, 10, 10, 9, 7, 4, 0]), np.arange(10) // 3 == 1).nonzero()[0].tolist()
+    [3]
+    """
+    taken, smoothed = np.zeros(len(found), bool), shape.copy()
+    groups, count = scipy.ndimage.label(found)
+    for group in scipy.ndimage.find_objects(groups, count):
+        first, stop = group[0].start, group[0].stop
+        while pieces := list(_smoothing_pieces(smoothed, taken, first, stop)):
+            _, start, end = max(pieces)
+            smoothed[start:end] -= _offsets_between(smoothed, start, end)
+            taken[start:end] = True
+    return taken
+
+
+def _smoothing_pieces(shape: Floats, taken: Mask, first: int, stop: int) -> Iterator[tuple[float, int, int]]:
+    """Pieces of first to stop that are not taken and smoother without their offsets: by how much, start and end. Of two
+    that are as good, the narrower one: wider ones also level the sample's curves."""
+    for start in range(max(first, 1), stop):
+        for end in range(start + 1, min(stop, start + WIDEST, len(shape) - 1) + 1):
+            if taken[start:end].any():
+                break
+            near = slice(max(0, start - 2), end + 2)
+            offsets = np.zeros(len(shape))
+            offsets[start:end] = _offsets_between(shape, start, end)
+            own, ring = np.diff(shape[near], 2), np.diff(offsets[near], 2)
+            together, alone = float(own @ ring), float(ring @ ring)
+            if together > MIN_SMOOTHING * alone > 0:
+                yield (2 * together - alone) / sqrt(end - start), start, end
+
+
+def _offsets_between(shape: Floats, start: int, end: int) -> Floats:
+    """Of columns from start to end, against a straight line between those beside them."""
+    before, after = shape[start - 1], shape[end]
+    return np.asarray(shape[start:end] - np.linspace(before, after, end - start + 2)[1:-1])
 
 
 def spikes(shape: Floats, widest: int = WIDEST) -> Floats:
