@@ -44,11 +44,13 @@ class WorkerGroup:
     @classmethod
     def local(cls, count: int = 1, device: str = "cpu", **spec: Any) -> "WorkerGroup":
         """Start Workers on this machine: several of one CPU share its cores and memory, of "cuda" each has a GPU.
+        Several on one GPU ("cuda:0") need memory_bytes.
 
         spec: other fields of WorkerSpec.
         """
         credentials, share = Credentials.create(), max(1, current().threads // count)
-        first = WorkerSpec(device, threads=share, memory_bytes=available_memory_bytes() // (2 * count), grace_s=0.0)
+        memory = 0 if device.startswith("cuda") else available_memory_bytes() // (2 * count)
+        first = WorkerSpec(device, threads=share, memory_bytes=memory, grace_s=0.0)
         specs = [
             replace(first, slot=slot, device=f"cuda:{slot}" if device == "cuda" else device, **spec)
             for slot in range(count)

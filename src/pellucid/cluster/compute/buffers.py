@@ -11,9 +11,11 @@ import numpy as np
 from pellucid.box import triple
 from pellucid.cluster.compute.protocol import ArraySpec, ShareBuffer
 from pellucid.cluster.compute.registry import BlockView
-from pellucid.device import Device
+from pellucid.device import Device, runtime
 from pellucid.errors import InvalidInput
 from pellucid.formats.shared_memory import SharedArray
+
+WORD = 8
 
 
 class SharedBuffers:
@@ -24,9 +26,12 @@ class SharedBuffers:
         self._buffers: dict[int, Any] = {}
 
     def add(self, shared: ShareBuffer, descriptor: int | None) -> None:
-        if descriptor is None:
+        if shared.link:
+            self._buffers[shared.number] = self._opened(shared)
+        elif descriptor is not None:
+            self._buffers[shared.number] = SharedArray(descriptor, (shared.nbytes,), np.uint8)
+        else:
             raise InvalidInput("A buffer came without its memory.", remedy="Start the Worker again.")
-        self._buffers[shared.number] = SharedArray(descriptor, (shared.nbytes,), np.uint8)
 
     def forget(self, numbers: tuple[int, ...]) -> None:
         for number in numbers:
@@ -37,5 +42,19 @@ class SharedBuffers:
             raise InvalidInput(f"The buffer {spec.buffer} is not known.", remedy="Start the Worker again.")
         shape = triple(n + 2 * h for n, h in zip(spec.shape, spec.halo, strict=True))
         dtype = np.dtype(spec.dtype)
-        outer: Any = np.ndarray(shape, dtype, self._buffers[spec.buffer].array.data)
+        buffer = self._buffers[spec.buffer]
+        outer: Any
+        if isinstance(buffer, SharedArray):
+            outer = np.ndarray(shape, dtype, buffer.array.data)
+        else:
+            warp = runtime.start()
+            kind = warp.dtype_from_numpy(dtype)
+            outer = warp.array(ptr=buffer.ptr, dtype=kind, shape=shape, device=self._device.name)
         return BlockView(outer, dtype, spec.shape, spec.halo)
+
+    def _opened(self, shared: ShareBuffer) -> Any:
+        """Memory of a GPU that the Worker has allocated."""
+        warp = runtime.start()
+        with runtime.LOCK:
+            words = shared.nbytes // WORD
+            return warp.from_ipc_handle(bytes.fromhex(shared.link), warp.uint64, (words,), device=self._device.name)

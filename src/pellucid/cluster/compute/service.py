@@ -5,15 +5,20 @@ Not here: the computations (registry), replacing a child that was lost (worker.b
 """
 
 import json
+import logging
+import os
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pellucid.cluster.compute import protocol
 from pellucid.cluster.compute.buffers import SharedBuffers
 from pellucid.cluster.compute.registry import ComputeContext, computation_named
-from pellucid.device import choose, runtime
+from pellucid.device import choose, runtime, synchronize
 from pellucid.workers.channel import MessageChannel
 from pellucid.workers.service import ReceivedRequest, RequestHandler, WorkerService
+
+log = logging.getLogger(__name__)
+EXIT_CODE = 70
 
 
 class BlockService(WorkerService):
@@ -45,4 +50,18 @@ class BlockService(WorkerService):
         inputs = [self.buffers.view(spec) for spec in request.inputs]
         output = None if request.output is None else self.buffers.view(request.output)
         value = run(self._context, json.loads(request.arguments), inputs, output)
+        self._finish()
         self.send_reply(protocol.ComputationDone(request.request, json.dumps(value)))
+
+    def _finish(self) -> None:
+        """Wait for the device: the Worker copies from it on another stream. After an illegal address nothing works any
+        more in a CUDA context, so that another process has to take over."""
+        if not self.device.is_cuda:
+            return
+        try:
+            synchronize(self.device)
+            with runtime.LOCK:
+                runtime.start().zeros(1, dtype=int, device=self.device.name).numpy()
+        except RuntimeError as error:
+            log.error("the CUDA context is lost: %s", error)
+            os._exit(EXIT_CODE)

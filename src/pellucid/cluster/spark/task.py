@@ -20,7 +20,7 @@ from pellucid.cluster.spark.losses import DriverLink
 from pellucid.cluster.spark.options import OPTIONS_PROPERTY, TOKEN_PROPERTY, SparkOptions
 from pellucid.dataclass_json import from_json
 from pellucid.device.hardware import count_gpus
-from pellucid.settings import available_memory_bytes, current
+from pellucid.settings import current
 
 DAEMON = "pyspark.daemon"
 WORKER = "pyspark.worker"
@@ -81,7 +81,7 @@ def _local_worker(
     slot = int(device.partition(":")[2] or 0)
     spec = WorkerSpec(
         device, slot, socket.gethostname(), own_host(options.driver_host), current().threads,
-        options.memory_bytes or available_memory_bytes() // 2, options.host_bytes, options.grace_s,
+        options.memory_bytes, options.host_bytes, options.grace_s,
         prefers_local=options.prefers_local,
     )  # fmt: skip
     return find_or_start(credentials, spec, holder_of_task())

@@ -1,21 +1,20 @@
 """The memory of a CPU as that of a device: shared memory, which other processes map.
 
 Here: HostBuffer, HostMemory.
-Not here: what every memory can do (memory), which blocks are in it (block_store).
+Not here: memory of GPUs (cuda_memory), which blocks are in it (block_store).
 """
 
 import itertools
-import threading
 from collections.abc import Callable
 
 import numpy as np
 
 from pellucid.box import Box
 from pellucid.cluster.worker.memory import PAGE_BYTES, BlockArray
+from pellucid.cluster.worker.spare_buffers import SpareBuffers
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared_memory import SharedArray
 
-MAX_SPARE = 64
 _numbers = itertools.count(1)
 
 
@@ -31,38 +30,24 @@ class HostBuffer:
 
 
 class HostMemory:
-    """Buffers are used again: their pages are there already, and other processes have mapped them. spare_bytes: how
-    much is kept for that."""
+    """spare_bytes: how much is kept of what was given back."""
 
     device = "cpu"
     is_host = True
 
     def __init__(self, budget_bytes: int, spare_bytes: int | None = None) -> None:
         self.budget_bytes = budget_bytes
-        self._spare_bytes = budget_bytes // 4 if spare_bytes is None else spare_bytes
         self.on_gone: Callable[[int], None] = lambda number: None
-        self._spare: list[HostBuffer] = []
-        self._lock = threading.Lock()
+        self._spare = SpareBuffers(budget_bytes // 4 if spare_bytes is None else spare_bytes, PAGE_BYTES)
 
     def allocate(self, nbytes: int) -> HostBuffer:
-        with self._lock:
-            fitting = [buffer for buffer in self._spare if nbytes <= buffer.nbytes <= 2 * nbytes + PAGE_BYTES]
-            if fitting:
-                buffer = min(fitting, key=lambda one: one.nbytes)
-                self._spare.remove(buffer)
-                return buffer
+        found: HostBuffer | None = self._spare.take(nbytes)
+        if found is not None:
+            return found
         return HostBuffer(SharedArray.create((-(-nbytes // PAGE_BYTES) * PAGE_BYTES,), np.uint8))
 
     def free(self, buffer: HostBuffer) -> None:
-        gone = []
-        with self._lock:
-            if buffer.is_shared:
-                gone.append(buffer)
-            else:
-                self._spare.append(buffer)
-            while len(self._spare) > MAX_SPARE or sum(one.nbytes for one in self._spare) > self._spare_bytes:
-                gone.append(self._spare.pop(0))
-        for one in gone:
+        for one in self._spare.add(buffer):
             one.shared.close()
             self.on_gone(one.number)
 

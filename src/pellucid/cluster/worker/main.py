@@ -18,6 +18,7 @@ from pellucid.cluster.worker.server import DeviceWorker, WorkerSetup
 from pellucid.errors import PellucidError
 from pellucid.jobs.process_identity import ProcessId
 from pellucid.printable import PrintableFormatter
+from pellucid.settings import available_memory_bytes
 from pellucid.transport.connections import raise_descriptor_limit
 
 HOLD_TIMEOUT_S = 30.0
@@ -52,7 +53,11 @@ def main() -> None:
 
 def memory_of(spec: WorkerSpec) -> DeviceMemory:
     """The memory of the device that a Worker owns."""
-    return HostMemory(spec.memory_bytes)
+    if not spec.device.startswith("cuda"):
+        return HostMemory(spec.memory_bytes or available_memory_bytes() // 2)
+    from pellucid.cluster.worker.cuda_memory import CudaMemory
+
+    return CudaMemory(spec.device, spec.memory_bytes)
 
 
 def _write_log() -> None:

@@ -1,7 +1,7 @@
 """The memory of a device: buffers, and arrays in them.
 
 Here: DeviceBuffer and DeviceMemory, which each kind of device implements; BlockArray.
-Not here: the kinds (host_memory), which blocks are in it (block_store).
+Not here: the kinds (host_memory, cuda_memory), which blocks are in it (block_store).
 """
 
 from collections.abc import Callable
