@@ -10,9 +10,17 @@ import pytest
 import torch
 from onnx import TensorProto, helper, numpy_helper
 
+from pellucid.box import Box
+from pellucid.conversion.values import ValueMap
 from pellucid.errors import InvalidInput
 from pellucid.infer.loading import load_network
+from pellucid.infer.output_rule import OutputRule
+from pellucid.infer.prediction import Predictor
 from pellucid.infer.runtime import RuntimeRequest, open_runtime
+from pellucid.infer.sources import VolumeSource
+from pellucid.infer.statistics import ValueStatistics
+from pellucid.infer.windows import Windows
+from pellucid.learn.networks.device_regions import output_type
 from pellucid.learn.networks.graph_export import INPUT, to_onnx
 from pellucid.learn.networks.graph_import import to_torch, unknown_operators
 from pellucid.learn.networks.network_folder import NetworkDescription, write_network
@@ -20,6 +28,7 @@ from pellucid.learn.networks.raw_values import RawValues
 from pellucid.learn.networks.runtime import TorchRuntime
 from pellucid.learn.networks.torch_entry import open_torch
 from pellucid.learn.networks.unet import UNet, UNetForm, multiply_adds
+from pellucid.volume.volume import Volume
 from tests.infer.small_networks import convolution, super_resolution, unet
 from tests.shared_data import shared
 
@@ -232,3 +241,40 @@ def test_on_a_gpu_windows_are_the_same_in_bfloat16(tmp_path: Path) -> None:
     for _ in range(8):  # From the fifth on compiled.
         found = runtime.run({INPUT: tensor.numpy()})[0]
         assert np.abs(found - expected).max() < 0.05 * expected.std()
+
+
+RULES = [
+    None,
+    OutputRule("labels", threshold=0.1),
+    OutputRule("values", values=ValueMap("float32")),
+    OutputRule("values", values=ValueMap("uint16", (-3.0, 2.0))),
+    OutputRule("values", values=ValueMap("int8", (-3.0, 2.0))),
+]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_windows_that_are_cut_on_the_device_are_the_same(
+    form: UNetForm, rule: OutputRule | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also at the border of the volume, whose edges are no multiples of the network's step."""
+    (tmp_path / "a.onnx").write_bytes(to_onnx(filled(form), form.channels, form.outputs, form.axes))
+    network = load_network(tmp_path / "a.onnx")
+    values = np.random.default_rng(0).integers(0, 5, (9, 21, 30)).astype(np.uint16)
+    source = VolumeSource([Volume.from_array(values)])
+    size, halo = ((10, 12, 16), (4, 4, 4)) if network.is_3d else ((1, 24, 24), (0, 8, 8))
+    windows = Windows(size, halo, network.step)
+    runtime = TorchRuntime(onnx.load_from_string(network.model), "cpu")
+    predictor = Predictor(network, windows, runtime, (ValueStatistics(),), batch=3)
+    box = Box((2, 0, 8), (9, 21, 30))
+    usual = predictor.predict(source, box, rule)
+    monkeypatch.setattr(TorchRuntime, "run_region", lambda self, request: self._regions.run(request))
+    found = predictor.predict(source, box, rule)
+    assert found.dtype == usual.dtype and found.shape == usual.shape
+    far = np.abs(found.astype(np.float64) - usual)
+    assert far.max() <= (1e-4 if found.dtype == np.float32 else 1) and np.mean(far > 1e-4) < 0.02
+
+
+def test_what_is_not_computed_on_the_device_is_left_to_the_host() -> None:
+    for values in (ValueMap("uint32", (0.0, 1.0)), ValueMap("uint8"), ValueMap("float32", (0.0, 1.0))):
+        assert output_type(OutputRule("values", values=values)) is None

@@ -36,7 +36,7 @@ class OutputRule:
         """How coarser levels are made."""
         return "mode" if self.kind == "labels" else "mean"
 
-    def finish(self, output: Voxels) -> Voxels:
+    def __call__(self, output: Voxels) -> Voxels:
         """(channel, z, y, x) to (z, y, x)."""
         if self.kind == "values":
             return self.values.apply(output[self.channel])

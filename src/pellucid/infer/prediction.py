@@ -18,6 +18,8 @@ from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.infer.network_files.network import Network
 from pellucid.infer.network_files.transforms import Statistics, apply_transforms
+from pellucid.infer.output_rule import OutputRule
+from pellucid.infer.region_runtime import DeviceRegionRequest, RegionRuntime, takes_regions
 from pellucid.infer.runtime import NetworkRuntime
 from pellucid.infer.sources import VoxelSource
 from pellucid.infer.window_cache import WindowCache
@@ -48,6 +50,8 @@ class Predictor:
             return self._blended(source, box, finish)
         region = self.read_box(box, source.shape)
         voxels = source.read(region)
+        if (made := self._on_device(voxels, region, box, source.shape, finish)) is not None:
+            return made
         results: list[Voxels] = []
         for batch in self._batches(self.windows.cover(box, source.shape)):
             raise_if_stopped()
@@ -59,6 +63,25 @@ class Predictor:
                     results.append(np.empty((*kept.shape[:-3], *self._scaled(box).shape), kept.dtype))
                 results[0][(..., *self._scaled(window.core.relative_to(box.start)).slices)] = kept
         return results[0]
+
+    def _on_device(self, voxels: Voxels, region: Box, box: Box, shape: Shape, finish: Finish | None) -> Voxels | None:
+        """The same by a runtime that cuts windows itself; None without one."""
+        is_known = finish is None or isinstance(finish, OutputRule)
+        if not (isinstance(self.runtime, RegionRuntime) and takes_regions(self.network) and is_known):
+            return None
+        request = DeviceRegionRequest(
+            voxels=voxels,
+            origin=region.start,
+            shape=shape,
+            box=box,
+            windows=self.windows.cover(box, shape),
+            batch=self.batch,
+            neighbours=self.network.neighbours,
+            scale=self.network.scale,
+            rule=finish if isinstance(finish, OutputRule) else None,
+            is_volumetric=self.network.is_3d,
+        )
+        return self.runtime.run_region(request)
 
     def _blended(self, source: VoxelSource, box: Box, finish: Finish | None) -> Voxels:
         """From all windows that reach into the box, weighted; neighbouring boxes use the same windows."""

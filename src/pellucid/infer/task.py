@@ -150,7 +150,7 @@ class NetworkTask(OutputTask):
             source = chained(predictors[:-1], VolumeSource(volumes, self.region))
 
             def compute(block: Block) -> None:
-                writer.write(block.core, predictors[-1].predict_output(source, block.core, self.rule.finish))
+                writer.write(block.core, predictors[-1].predict_output(source, block.core, self.rule))
 
             yield compute
 

@@ -68,7 +68,7 @@ class VisibleRun:
         with progress.task(name, total=prod(self.source.shape), unit="voxels") as bar:
             while (box := self.queue.take()) is not None:
                 raise_if_stopped()
-                self.labels[box.slices] = self.predictor.predict(self.source, box, self.rule.finish)
+                self.labels[box.slices] = self.predictor.predict(self.source, box, self.rule)
                 bar.advance(box.size)
                 on_block(box)
 

@@ -8,6 +8,7 @@ import atexit
 import os
 import shutil
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
@@ -39,8 +40,12 @@ class ParslSession:
             self._labels = {kind.name: kind for kind in site.kinds}
 
     def submit(self, kind: WorkerKind, request: BlockRequest) -> "Future[BlockReply]":
-        label = self._label(kind)
-        future: Future[BlockReply] = self._kernel.submit(work_on_block, (request,), [label], False, None, {})
+        future: Future[BlockReply] = self.submit_function(kind, work_on_block, request)
+        return future
+
+    def submit_function(self, kind: WorkerKind, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+        """Have a function of a module called by a worker."""
+        future: Future[Any] = self._kernel.submit(function, arguments, [self._label(kind)], False, None, {})
         return future
 
     def _label(self, kind: WorkerKind) -> str:

@@ -140,6 +140,11 @@ def _stored_level(store: Store, document: Json) -> StoredLevel:
     return StoredLevel(_open_array(store, document, codec), unnamed_axes(store.name, shape), chunk, dtype, name)
 
 
+def open_dataset(store: Store, document: Json) -> StoredArray:
+    """An array of any number of axes."""
+    return _open_array(store, document, _codec(store.name, document)[0])
+
+
 def _open_array(store: Store, document: Json, codec: ChunkCodec | None) -> StoredArray:
     """The fastest way to a dataset's blocks: our own for local files, tensorstore for the rest."""
     through_tensorstore = partial(_open_tensor, store)
@@ -209,12 +214,12 @@ def _compose(layout: Layout, level: int, *, codec: str, chunk: Shape) -> Json:
         "dimensions": list(layout.levels[level].shape[::-1]),
         "blockSize": list(chunk[::-1]),
         "dataType": np.dtype(layout.dtype).newbyteorder("=").name,
-        "compression": _compression(codec),
+        "compression": compression_of(codec),
         **compose_spacing(layout, level),
     }
 
 
-def _compression(codec: str) -> Json:
+def compression_of(codec: str) -> Json:
     if codec == "none":
         return {"type": "raw"}
     if codec == "gzip":
@@ -234,7 +239,7 @@ def _level_array(store: Store, document: Json) -> StoredArray:
             f"{store.name} was started with another shape, type, chunk or codec.",
             remedy="Use the same options as the first time, or start over with --overwrite.",
         )
-    return _open_array(store, document, _codec(store.name, document)[0])
+    return open_dataset(store, document)
 
 
 def _clear(store: Store) -> None:

@@ -178,7 +178,7 @@ class ContactTask(OutputTask):
                 inner = found[block.core.relative_to(region.start).slices]
                 named, sizes = np.unique(inner, return_counts=True)
                 behind = Box(block.core.start, region.stop)
-                edges = _contacts(
+                edges = contacts_between(
                     found[behind.relative_to(region.start).slices],
                     self.boundaries.read(boundaries, behind),
                     inner.shape,
@@ -197,7 +197,7 @@ class ContactTask(OutputTask):
         return np.stack([exits[:, 0], into], axis=1)
 
 
-def _contacts(fragments: Voxels, boundaries: Voxels, core: Shape) -> dict[str, Voxels]:
+def contacts_between(fragments: Voxels, boundaries: Voxels, core: Shape) -> dict[str, Voxels]:
     """Faces between voxels of the core, which comes first, and the voxels after them."""
     pairs, totals = [], []
     for axis in range(3):

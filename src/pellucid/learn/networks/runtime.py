@@ -13,7 +13,9 @@ from torch import Tensor
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
+from pellucid.infer.region_runtime import DeviceRegionRequest
 from pellucid.infer.runtime import RuntimeRequest
+from pellucid.learn.networks.device_regions import DeviceRegions
 from pellucid.learn.networks.graph_import import to_torch, unknown_operators
 from pellucid.learn.training.devices import choose_devices, half_precision, is_compilable
 
@@ -37,10 +39,13 @@ class TorchRuntime:
         self._half = half_precision(device, precision)
         self._names = [one.name for one in model.graph.input if one.name not in _constants(model)]
         self.network = to_torch(model).to(device)
+        if len(model.graph.input[0].type.tensor_type.shape.dim) == 4:
+            self.network = self.network.to(memory_format=torch.channels_last)
         kind = torch.cuda.get_device_name(device) if self.is_gpu else "CPU"
         self.name = f"PyTorch {torch.__version__} ({kind}, {'bfloat16' if self._half else 'float32'})"
         self._compiled = torch.compile(self.network, dynamic=False) if is_compilable(device) else None
         self._seen: dict[tuple[int, ...], int] = {}
+        self._regions = DeviceRegions(device, self.compute)
 
     def run(self, inputs: Mapping[str, Voxels]) -> Sequence[Voxels]:
         tensors = [torch.from_numpy(inputs[name]).to(self.device) for name in self._names]
@@ -53,6 +58,10 @@ class TorchRuntime:
                 remedy="Choose a smaller --window, or --device cpu.",
             ) from error
 
+    def run_region(self, request: DeviceRegionRequest) -> Voxels | None:
+        """Windows that are cut on the device; on a CPU, the usual way is as good."""
+        return self._regions.run(request) if self.is_gpu else None
+
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def compute(self, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
         """All outputs for tensors that are on the device."""
@@ -60,9 +69,10 @@ class TorchRuntime:
             tensors = [one.contiguous(memory_format=torch.channels_last) for one in tensors]
         kind = torch.device(self.device).type
         with torch.autocast(kind, self._half) if self._half else nullcontext():
-            return list(self._network(tuple(tensors[0].shape))(*tensors))
+            return list(self.network_for(tuple(tensors[0].shape))(*tensors))
 
-    def _network(self, shape: tuple[int, ...]) -> torch.nn.Module:
+    def network_for(self, shape: tuple[int, ...]) -> torch.nn.Module:
+        """The compiled network, once enough inputs of a shape were seen."""
         self._seen[shape] = self._seen.get(shape, 0) + 1
         is_worth_it = self._compiled is not None and self._seen[shape] > MIN_COMPILED
         return self._compiled if is_worth_it else self.network

@@ -1,0 +1,185 @@
+"""How much noise does ``pellucid denoise`` remove, and how do a Gaussian, a median, total variation and BM3D do?
+
+    python -m benchmarks.learn_denoise [--quick] [--json FILE] [--parts FOLDER] [--part all|ours|peers|table]
+
+A simulated foam with photon noise, and again with a quarter of the photons; all is measured on slices that are held out
+of the training, against the truth. The strength of every other method is the one that gives the best PSNR on these
+slices. Parts can be measured on different machines: each leaves a file in the folder of parts, and the table has all
+that are there.
+"""
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+from scipy import ndimage
+
+from benchmarks.foam_scan import FoamCase, FoamJudge, FoamMeasures
+from benchmarks.table import TARGET, Options, Row, report, unavailable
+from pellucid.formats.protocol import Voxels
+from pellucid.tomo import Recipe, open_scan, reconstruct_array
+
+FULL = FoamCase(128, 512, 720, 500, 2000.0)
+QUICK = FoamCase(48, 96, 144, 60, 400.0)
+DOSES = {"full dose": 1.0, "quarter dose": 0.25}
+HELD_OUT = 0.1
+STRENGTHS: dict[str, Sequence[float]] = {
+    "Gaussian": (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.7, 2.0, 2.5),
+    "median": (3, 5, 7),
+    "total variation": (0.02, 0.04, 0.06, 0.08, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.4),
+    "BM3D": (0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0),
+}
+"""Of BM3D in standard deviations of the noise, of total variation in contrasts, else in voxels."""
+Measured = dict[str, dict[str, float]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Denoising a foam, beside other methods.")
+    parser.add_argument("--quick", action="store_true", help="a smaller scan")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
+    parser.add_argument("--part", choices=("all", "ours", "peers", "table"), default="all")
+    parser.add_argument("--parts", type=Path, metavar="FOLDER", help="where parts are kept (default: nowhere)")
+    parser.add_argument("--preset", default="fast", help="of our network")
+    parser.add_argument("--steps", type=int, help="of our training")
+    given = parser.parse_args()
+    case = QUICK if given.quick else FULL
+    with tempfile.TemporaryDirectory() as folder:
+        parts = given.parts or Path(folder)
+        parts.mkdir(parents=True, exist_ok=True)
+        if given.part in ("all", "peers"):
+            measure(case, parts, "peers", peers)
+        if given.part in ("all", "ours"):
+            measure(case, parts, "ours", lambda scan, judge: ours(scan, judge, given.preset, given.steps))
+        if given.part in ("all", "table"):
+            size = f"{case.rows} × {case.columns}², {case.views} views, {case.counts:g} photons"
+            report("learn_denoise", table(parts), size, Options(given.quick, given.json))
+
+
+def measure(case: FoamCase, parts: Path, part: str, work: "Callable[[Scan, FoamJudge], Measured]") -> None:
+    """Of every dose, into a file."""
+    rows = (case.rows - round(HELD_OUT * case.rows), case.rows)
+    judge = FoamJudge(case, rows)
+    for dose, share in DOSES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            path = FoamCase(**{**asdict(case), "counts": case.counts * share}).write(Path(folder) / "foam.nxs")
+            found = work(Scan(path, case, rows), judge)
+        (parts / f"{part}-{dose.split()[0]}.json").write_text(json.dumps(found, indent=1) + "\n")
+        print(dose, json.dumps(found), flush=True)
+
+
+class Scan:
+    """A scan, and the slices of it that are measured."""
+
+    def __init__(self, path: Path, case: FoamCase, rows: tuple[int, int]) -> None:
+        self.path, self.case, self.rows = path, case, rows
+
+    def plain(self) -> Voxels:
+        """All slices, as they are without denoising."""
+        return reconstruct_array(open_scan(self.path), Recipe(center=self.case.axis, tilt=0.0))
+
+
+def ours(scan: Scan, judge: FoamJudge, preset_name: str, steps: int | None) -> Measured:
+    from pellucid.formats.location import Location
+    from pellucid.learn.denoise.options import preset
+    from pellucid.learn.denoise.pipeline import denoise
+    from pellucid.learn.denoise.request import DenoiseRequest, RunChoices
+    from pellucid.volume.volume import open_volume
+
+    target = scan.path.with_name("clean.zarr")
+    options = preset(preset_name).with_learning(steps=steps)
+    recipe = Recipe(center=scan.case.axis, tilt=0.0)
+    start = time.perf_counter()
+    made = denoise(
+        DenoiseRequest(str(scan.path), Location.parse(target), recipe=recipe, options=options),
+        RunChoices(threads=min(os.cpu_count() or 1, 8), loaders=4),
+    )
+    seconds = time.perf_counter() - start
+    with open_volume(target) as volume:
+        found = judge.measure(volume.read()[slice(*scan.rows)])
+    stages = {f"seconds of {name}": value for name, value in (made.stages or {}).items()}
+    return {f"ours, {preset_name}": {**asdict(found), "seconds": seconds, **stages}}
+
+
+def peers(scan: Scan, judge: FoamJudge) -> Measured:
+    """The strength of each is tuned with the truth, on the slices that are measured."""
+    plain = scan.plain()
+    air = plain[:, : plain.shape[1] // 64 + 4].std() or 1.0
+    noise = float(np.median(np.abs(np.diff(plain, axis=2))) / 0.6745 / np.sqrt(2)) or float(air)
+    filters: dict[str, Callable[[float], Voxels]] = {
+        "Gaussian": lambda sigma: np.asarray(ndimage.gaussian_filter(plain, sigma))[slice(*scan.rows)],
+        "median": lambda size: np.asarray(ndimage.median_filter(_around(plain, scan.rows, 8), int(size)))[8:],
+        "total variation": lambda weight: _total_variation(_around(plain, scan.rows, 8), weight * judge.contrast)[8:],
+        "BM3D": lambda strength: _bm3d(plain[slice(*scan.rows)], strength * noise),
+    }
+    found: Measured = {"plain": asdict(judge.measure(plain[slice(*scan.rows)]))}
+    for name, apply in filters.items():
+        try:
+            best = max((apply(strength) for strength in STRENGTHS[name]), key=judge.psnr)
+        except ModuleNotFoundError as error:
+            print(f"{name} is not measured: {error.name} is not installed", flush=True)
+            continue
+        found[name] = asdict(judge.measure(best))
+    return found
+
+
+def _around(voxels: Voxels, rows: tuple[int, int], margin: int) -> Voxels:
+    """The slices, and some before them; they end with the volume."""
+    return voxels[rows[0] - margin : rows[1]]
+
+
+def _total_variation(voxels: Voxels, weight: float) -> Voxels:
+    from skimage.restoration import denoise_tv_chambolle
+
+    scale = float(np.abs(voxels).max())
+    return np.asarray(denoise_tv_chambolle(voxels / scale, weight=weight / scale, eps=1e-5, max_num_iter=300) * scale)
+
+
+def _bm3d(slices: Voxels, sigma: float) -> Voxels:
+    """Slice by slice."""
+    import bm3d
+
+    return np.stack([np.asarray(bm3d.bm3d(one.astype(np.float64), sigma)) for one in slices]).astype(np.float32)
+
+
+def table(parts: Path) -> list[Row]:
+    rows: list[Row] = []
+    for dose in DOSES:
+        paths = sorted(parts.glob(f"*-{dose.split()[0]}.json"))
+        found: Measured = {}
+        for path in paths:
+            found |= json.loads(path.read_text())
+        for name in [name for name in found if name.startswith("ours")]:
+            for peer in ("plain", *STRENGTHS):
+                rows += _rows(f"{dose}, {name.partition(', ')[2]}", found[name], peer, found.get(peer))
+    return rows
+
+
+def _rows(case: str, ours: dict[str, float], peer: str, other: dict[str, float] | None) -> list[Row]:
+    if other is None:
+        return [unavailable(case, peer, "it is not installed")]
+    fields = FoamMeasures.__dataclass_fields__
+    values = {name: (ours[name], other[name]) for name in fields}
+    snr = f"signal to noise ({TARGET}: 1.6 times)" if peer == "plain" else "signal to noise"
+    made = [Row(case, f"PSNR ({TARGET}: above)", "dB", *_pair(values["psnr"], peer), None)]
+    if peer == "plain":
+        made.append(Row(case, snr, "", *_pair(values["snr"], peer), values["snr"][0] / values["snr"][1]))
+        first, second = values["correlation"]
+        made.append(Row(case, "Fourier shell correlation", "", first, peer, second, first / second))
+        first, second = values["edge"]
+        made.append(Row(case, "width of edges", "voxels", first, peer, second, second / first))
+        made.append(Row(case, "time", "s", ours.get("seconds"), peer, None, None))
+    return made
+
+
+def _pair(values: tuple[float, float], peer: str) -> tuple[float, str, float]:
+    return values[0], peer, values[1]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,237 @@
+"""How fast does the 2.5D denoising network run on a GPU, from chunks to chunks, and how long does preset spring8 train?
+
+    python -m benchmarks.learn_speed [--quick] [--json FILE] [--parts FOLDER] [--part network|volume|training]
+
+The network of the presets: 11 slices, 64 to 256 channels, 0.31 million multiply-adds per pixel, random weights.
+"network" runs it on one slice that is on the device. "volume" goes from a Zarr volume of 16 bits to another one.
+"training" makes all steps of the preset on random slices of 2216². Each part is a process of its own.
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.entry_points import with_entry_points
+from benchmarks.table import TARGET, Options, Row, report, unavailable
+
+PARTS = ("network", "volume", "training")
+EDGE, SLICES = 2216, 200
+VOLUME = 2048
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="The speed of denoising on a GPU.")
+    parser.add_argument("--quick", action="store_true", help="a smaller volume, fewer steps")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
+    parser.add_argument("--part", choices=("all", *PARTS, "table"), default="all")
+    parser.add_argument("--parts", type=Path, metavar="FOLDER", help="where parts are kept (default: nowhere)")
+    parser.add_argument("--scratch", type=Path, metavar="FOLDER", help="where volumes are written (default: /dev/shm)")
+    parser.add_argument("--run", choices=PARTS, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        parts = given.parts or Path(folder)
+        parts.mkdir(parents=True, exist_ok=True)
+        if given.run:
+            with_entry_points(Path(folder) / "site")
+            found = WORK[given.run](given.quick, given.scratch)
+            (parts / f"{given.run}.json").write_text(json.dumps(found) + "\n")
+            return
+        for part in [part for part in PARTS if given.part in ("all", part)]:
+            command = [sys.executable, "-m", "benchmarks.learn_speed", "--run", part, "--parts", str(parts)]
+            command += ["--quick"] if given.quick else []
+            command += ["--scratch", str(given.scratch)] if given.scratch else []
+            ended = subprocess.run(command, check=False)
+            shown = (parts / f"{part}.json").read_text() if ended.returncode == 0 else f"failed ({ended.returncode})"
+            print(part, shown, flush=True)
+        if given.part in ("all", "table"):
+            size = f"slices of {EDGE}², volume of {VOLUME}³ uint16"
+            report("learn_speed", table(parts), size, Options(given.quick, given.json))
+
+
+def network_of(folder: Path) -> Any:
+    """The folder of a network with random weights."""
+    import torch
+
+    from pellucid.learn.networks.network_folder import NetworkDescription, write_network
+    from pellucid.learn.networks.raw_values import RawValues
+    from pellucid.learn.networks.unet import UNet, UNetForm
+
+    form = UNetForm(channels=11, width=64, residual=5, is_normalised=False)
+    network = UNet(form)
+    with torch.no_grad():
+        network.head[-1].weight.normal_(0, 0.01)
+    folder.mkdir(parents=True)
+    description = NetworkDescription("speed", "random weights", 2, 11, 1, form.step)
+    example = 1000 + 100 * np.random.default_rng(0).random((11, 32, 32), np.float32)
+    return write_network(RawValues(network, 1000.0, 100.0), description, folder, example)
+
+
+def measure_network(is_quick: bool, scratch: Path | None) -> dict[str, float]:
+    """On tensors that are on the device."""
+    import torch
+
+    from pellucid.infer.runtime import RuntimeRequest
+    from pellucid.learn.networks.torch_entry import open_torch
+
+    with tempfile.TemporaryDirectory() as folder:
+        network = network_of(Path(folder) / "net")
+        runtime = open_torch(RuntimeRequest(network.model, "cuda"))
+    if runtime is None:
+        raise RuntimeError("needs a CUDA device")
+    edge = 512 if is_quick else EDGE
+    tensor = torch.randn(1, 11, edge, edge, device="cuda")
+    runtime.compute([tensor])
+    found = {"eager M voxels/s": edge**2 / _seconds(lambda: runtime.network_for((1, 1, 1, 1))(tensor), runtime) / 1e6}
+    for _ in range(8):
+        runtime.compute([tensor])
+    found["compiled M voxels/s"] = edge**2 / _seconds(lambda: runtime.compute([tensor]), None) / 1e6
+    return found
+
+
+def _seconds(work: Any, eager: Any) -> float:
+    """The mean of some runs. eager: the runtime, to run its module as compute() would."""
+    import torch
+
+    def one() -> None:
+        if eager is None:
+            work()
+            return
+        with torch.inference_mode(), torch.autocast("cuda", torch.bfloat16):
+            work()
+
+    one()
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    for _ in range(10):
+        one()
+    torch.cuda.synchronize()
+    return (time.perf_counter() - start) / 10
+
+
+def measure_volume(is_quick: bool, scratch: Path | None) -> dict[str, float]:
+    """From chunks to chunks, through the product. The first run compiles and measures the memory of the network."""
+    from pellucid.engines.engine import EngineOptions, make_engine
+    from pellucid.infer.apply import OutputValues, RunControl, apply_network
+    from pellucid.infer.job import InferenceOptions
+
+    place = Path(tempfile.mkdtemp(dir=scratch or (Path("/dev/shm") if Path("/dev/shm").is_dir() else None)))
+    try:
+        edge = 256 if is_quick else VOLUME
+        network = place / "net"
+        network_of(network)
+        source = _written(place / "in.zarr", edge)
+        engine = make_engine("local", EngineOptions(4, 48 * 2**30))
+        values = OutputValues(None, "uint16", (0.0, 2000.0))
+        found: dict[str, float] = {}
+        for run in ("first run s", "second run s"):
+            shutil.rmtree(place / "out.zarr", ignore_errors=True)
+            start = time.perf_counter()
+            volume, report = apply_network(
+                source, place / "out.zarr", network, InferenceOptions(device="cuda", codec="lz4"), values=values,
+                control=RunControl(engine, is_checked=False),
+            )  # fmt: skip
+            volume.close()
+            found[run] = time.perf_counter() - start
+        print(*report.sentences, sep="\n", flush=True)
+        return {**found, "M voxels/s": edge**3 / found["second run s"] / 1e6, "voxels": float(edge**3)}
+    finally:
+        shutil.rmtree(place)
+
+
+def _written(path: Path, edge: int) -> Path:
+    """A volume of noise of 16 bits, whose slices repeat."""
+    from contextlib import closing
+
+    from pellucid.box import Box
+    from pellucid.formats.location import Location
+    from pellucid.formats.protocol import Layout, Level
+    from pellucid.formats.registry import open_writer
+
+    layout = Layout((Level((edge,) * 3, (64, 64, 64)),), np.dtype(np.uint16), codec="lz4")
+    slab = (1000 + 100 * np.random.default_rng(0).standard_normal((64, edge, edge), np.float32)).astype(np.uint16)
+    with closing(open_writer(Location.parse(path), layout)) as writer:
+        depth = writer.grains[0][0]
+        slab = np.concatenate([slab] * -(-depth // 64)) if depth > 64 else slab
+        for z in range(0, edge, len(slab)):
+            writer.write(Box((z, 0, 0), (min(edge, z + len(slab)), edge, edge)), slab[: edge - z])
+        writer.finish()
+    return path
+
+
+def measure_training(is_quick: bool, scratch: Path | None) -> dict[str, float]:
+    """All steps of the preset, on slices that are in memory: waves with noise."""
+    import torch
+
+    from pellucid.box import Box
+    from pellucid.learn.denoise.objective import DenoiseObjective, DenoiseTraining
+    from pellucid.learn.denoise.options import preset
+    from pellucid.learn.denoise.slice_sets import SliceSets
+    from pellucid.learn.networks.unet import UNetForm
+    from pellucid.learn.training.loop import train
+    from pellucid.learn.training.options import LearningControl
+    from pellucid.learn.training.state_folder import TrainingFolder
+    from pellucid.volume.volume import Volume
+
+    options = preset("spring8").with_learning(steps=20 if is_quick else None)
+    edge, slices = (512, 40) if is_quick else (EDGE, SLICES + 20)
+    y, x = np.meshgrid(np.arange(edge), np.arange(edge), indexing="ij")
+    waves = (np.sin(y / 9) * np.sin(x / 13)).astype(np.float32)
+    random = np.random.default_rng(0)
+    tile = random.standard_normal((options.sets, 8, edge, edge), np.float32)
+    repeated = [
+        np.concatenate([waves + np.roll(one, 37 * n, 2) for n in range(-(-slices // 8))])[:slices] for one in tile
+    ]
+    box = Box.whole((slices, edge, edge))
+    mean = np.mean(repeated, axis=0)
+    sets = SliceSets(tuple((Volume.from_array(one), box) for one in repeated), (Volume.from_array(mean), box))
+    form = UNetForm(channels=11, width=64, residual=5, is_normalised=False)
+    request = DenoiseTraining((), None, form, options.patch, (slices - 20, slices), 0.0, 1.0, options.learning)
+    torch.manual_seed(0)
+    objective = DenoiseObjective(sets, request, "cuda")
+    for part in objective.parts.values():
+        part.to("cuda")
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        control = LearningControl("cuda", loaders=6)
+        reached, _ = train(objective, options.learning, TrainingFolder(Path(folder)), control, device="cuda")
+        seconds = time.perf_counter() - start
+    last = reached.curve.validations[-1]
+    gigabytes = reached.device_bytes / 2**30
+    return {"minutes": seconds / 60, "steps": float(reached.curve.step), "GB": gigabytes, "error": last["error"],
+            "error before": last["error_before"]}  # fmt: skip
+
+
+WORK = {"network": measure_network, "volume": measure_volume, "training": measure_training}
+
+
+def table(parts: Path) -> list[Row]:
+    found = {part: json.loads(path.read_text()) for part in PARTS if (path := parts / f"{part}.json").exists()}
+    rows: list[Row] = [unavailable(part, "-", "this part has not run") for part in PARTS if part not in found]
+
+    def row(case: str, metric: str, unit: str, part: str, name: str) -> None:
+        if part in found:
+            rows.append(Row(case, metric, unit, found[part][name], "-", None, None))
+
+    row("one slice, eager", "speed", "M voxels/s", "network", "eager M voxels/s")
+    row("one slice, compiled", f"speed ({TARGET}: 400)", "M voxels/s", "network", "compiled M voxels/s")
+    row("chunks to chunks", f"speed ({TARGET}: 200)", "M voxels/s", "volume", "M voxels/s")
+    row("chunks to chunks", f"time ({TARGET}: 60 for 2048³)", "s", "volume", "second run s")
+    row("chunks to chunks, compiling", "time", "s", "volume", "first run s")
+    row("preset spring8, trained", f"time ({TARGET}: 8)", "min", "training", "minutes")
+    row("preset spring8, trained", f"device memory ({TARGET}: 30)", "GB", "training", "GB")
+    row("preset spring8, trained", "steps", "", "training", "steps")
+    row("preset spring8, held-out error", "mean squared error", "", "training", "error")
+    row("preset spring8, before", "mean squared error", "", "training", "error before")
+    return rows
+
+
+if __name__ == "__main__":
+    main()
