@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.entry_points import with_entry_points
 from benchmarks.table import TARGET, Options, Row, report, unavailable
 from pellucid.formats.protocol import Voxels
 from pellucid.learn.superres.degradation import Degradation
@@ -38,6 +39,7 @@ def main() -> None:
     parser.add_argument("--gan-steps", type=int, default=1000, help="of the second stage; 0 for none")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        with_entry_points(Path(folder) / "site")
         parts = given.parts or Path(folder)
         parts.mkdir(parents=True, exist_ok=True)
         for mode in MODES:
