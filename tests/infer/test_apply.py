@@ -17,7 +17,7 @@ from scipy import ndimage
 from pellucid.box import Box, Shape
 from pellucid.cli.main import main
 from pellucid.engines.engine import EngineOptions, make_engine
-from pellucid.errors import InvalidInput, NotEnoughMemory
+from pellucid.errors import InvalidInput, NotEnoughMemory, OutputExists
 from pellucid.formats.protocol import Voxels
 from pellucid.infer.apply import OutputValues, RunControl, apply_network, segment
 from pellucid.infer.job import InferenceOptions, NetworkFile
@@ -214,6 +214,25 @@ def test_a_chain_stores_no_middle(source: Path, network: Path, voxels: Voxels, t
         assert volume.spacing == (0.5, 1.0, 1.0)
     assert [Path(one.path).name for one in report.networks] == ["fine.onnx", "net.onnx"]
     assert not (tmp_path / "out.zarr.partial").exists()
+
+
+def test_a_chain_may_store_its_middle(source: Path, network: Path, voxels: Voxels, tmp_path: Path) -> None:
+    fine, middle = super_resolution(tmp_path / "fine.onnx", np.ones((1, 1, 1))), tmp_path / "middle.zarr"
+    options = InferenceOptions(after=(NetworkFile(fine),), middle=middle, chunk=(16, 16, 16))
+    volume, report = apply_network(source, tmp_path / "out.zarr", network, options)
+    doubled = np.repeat(voxels, 2, axis=0).astype(np.float32)
+    with volume, open_volume(middle) as stored:
+        assert (stored.read() == doubled).all() and stored.spacing == volume.spacing == (0.5, 1.0, 1.0)
+        assert_close(volume.read(), ndimage.correlate(doubled, KERNEL, mode="constant"))
+    assert [Path(one.path).name for one in report.networks] == ["fine.onnx", "net.onnx"]
+    again, report = apply_network(source, tmp_path / "again.zarr", network, options)  # As after an interruption.
+    again.close()
+    assert [Path(one.path).name for one in report.networks] == ["net.onnx"]
+    np.save(source, voxels + 1)
+    with pytest.raises(OutputExists, match=r"middle\.zarr already exists"):
+        apply_network(source, tmp_path / "other.zarr", network, options)
+    with pytest.raises(InvalidInput, match="no networks before the last one"):
+        apply_network(source, tmp_path / "other.zarr", network, replace(options, after=()))
 
 
 def test_what_does_not_fit_is_refused_before_it_runs(source: Path, network: Path, tmp_path: Path) -> None:

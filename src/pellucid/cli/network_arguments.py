@@ -38,6 +38,9 @@ def add_network(parser: argparse.ArgumentParser) -> None:
         metavar="[NAME:]FILE.onnx",
         help="apply this network first, without storing what it makes; repeat for several",
     )
+    parser.add_argument(
+        "--middle", type=Path, metavar="VOLUME", help="store what the networks of --after make, as a volume of its own"
+    )
     _add_form(parser)
     _add_output(parser)
 
@@ -102,6 +105,7 @@ def inference_options(options: argparse.Namespace) -> "InferenceOptions":
     return InferenceOptions(
         also=tuple(options.also),
         after=tuple(NetworkFile(chained_path(text)) for text in options.after),
+        middle=options.middle,
         box=_box(options),
         level=options.level,
         window=options.window,

@@ -22,7 +22,8 @@ from pellucid.infer.job import InferenceJob, InferenceOptions, NetworkFile, Sour
 from pellucid.infer.loading import load_network
 from pellucid.infer.network_files.network import Network
 from pellucid.infer.output_rule import OutputRule, label_rule, value_rule
-from pellucid.infer.report import InferenceReport
+from pellucid.infer.report import InferenceReport, NetworkReport
+from pellucid.infer.stored_middle import run_earlier_networks
 from pellucid.volume.volume import Volume, open_volume
 
 WORKERS = 2
@@ -90,6 +91,7 @@ def _run(
     choose_rule: Callable[[Network], OutputRule],
 ) -> tuple[Volume, InferenceReport]:
     options, control = options or InferenceOptions(), control or RunControl()
+    source, options, earlier = begin_chain(source, options, control)
     last = network if isinstance(network, NetworkFile) else NetworkFile(network)
     engine = control.engine or make_engine("local", EngineOptions.from_settings(workers=WORKERS))
     place, started = Location.parse(target).absolute, time.monotonic()
@@ -104,7 +106,15 @@ def _run(
                 for _ in opened.run_stage(stage):
                     pass
         named = str(volumes[0].location)
-    return open_volume(place), InferenceReport(named, str(place), reports, time.monotonic() - started)
+    return open_volume(place), InferenceReport(named, str(place), (*earlier, *reports), time.monotonic() - started)
+
+
+def begin_chain(
+    source: Source, options: InferenceOptions, control: RunControl
+) -> tuple[Source, InferenceOptions, tuple[NetworkReport, ...]]:
+    """Where the middle of a chain is stored: what makes it runs, and the rest begins with it."""
+    start = run_earlier_networks(source, options, lambda *named: apply_network(*named, control=control))
+    return start.source, start.options, start.reports
 
 
 def open_source(source: Source, level: int | None) -> Volume:

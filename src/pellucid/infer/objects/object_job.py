@@ -23,7 +23,7 @@ from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import open_writer
-from pellucid.infer.apply import WORKERS, RunControl, open_source
+from pellucid.infer.apply import WORKERS, RunControl, begin_chain, open_source
 from pellucid.infer.job import InferenceJob, InferenceOptions, NetworkFile, Source
 from pellucid.infer.loading import load_network
 from pellucid.infer.objects.agglomeration import Contacts, agglomerate, connected, join_contacts
@@ -71,6 +71,7 @@ def segment_objects(
     """Write the number of the object of every voxel, from 1, by a network that gives boundaries. The result does not
     depend on blocks."""
     options, control, objects = options or InferenceOptions(), control or RunControl(), objects or ObjectOptions()
+    source, options, earlier = begin_chain(source, options, control)
     last = network if isinstance(network, NetworkFile) else NetworkFile(network)
     engine = control.engine or make_engine("local", EngineOptions.from_settings(workers=WORKERS))
     place, started = Location.parse(target).absolute, time.monotonic()
@@ -85,7 +86,7 @@ def segment_objects(
             reports = plan.report(opened.stages[0], is_checked=control.is_checked)
             job.run(opened)
         named = str(volumes[0].location)
-    return open_volume(place), InferenceReport(named, str(place), reports, time.monotonic() - started)
+    return open_volume(place), InferenceReport(named, str(place), (*earlier, *reports), time.monotonic() - started)
 
 
 @dataclass(frozen=True)
