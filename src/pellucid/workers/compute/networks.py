@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from pellucid.box import Box
 from pellucid.engines.stopping import stopping_when
 from pellucid.errors import InvalidInput
-from pellucid.infer.focus import BlockQueue, Focus
 from pellucid.infer.job import NetworkFile
 from pellucid.infer.network_files.network import NetworkForm
 from pellucid.infer.network_files.transforms import ValueTransform
-from pellucid.infer.visible_first import VisibleRun
+from pellucid.infer.priority.focus import BlockQueue, Focus
+from pellucid.infer.priority.visible_first import VisibleRun
 from pellucid.workers.protocol import replies, requests
 from pellucid.workers.protocol.announcements import VoxelsChanged
 from pellucid.workers.service import ReceivedRequest

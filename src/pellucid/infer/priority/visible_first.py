@@ -15,13 +15,13 @@ from pellucid.box import Box, Shape, triple
 from pellucid.engines.stopping import raise_if_stopped
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
-from pellucid.infer.focus import BlockQueue
 from pellucid.infer.job import NetworkFile
 from pellucid.infer.loading import load_network
 from pellucid.infer.network_files.network import Network
 from pellucid.infer.output_rule import OutputRule, label_rule
 from pellucid.infer.planning import choose_halo, is_exact
 from pellucid.infer.prediction import Predictor, check_channels
+from pellucid.infer.priority.focus import BlockQueue
 from pellucid.infer.runtime import RuntimeRequest, open_runtime
 from pellucid.infer.sources import VolumeSource
 from pellucid.infer.statistics import ValueStatistics, measure_statistics

@@ -1,0 +1,1 @@
+"""Networks for a viewer: what the user looks at is computed first."""
