@@ -11,10 +11,10 @@ from pellucid.box import Box
 from pellucid.engines.stopping import stopping_when
 from pellucid.errors import Cancelled, InvalidInput
 from pellucid.formats.protocol import Voxels
-from pellucid.infer import visible_first
 from pellucid.infer.job import NetworkFile
 from pellucid.infer.network_files.network import NetworkForm
 from pellucid.infer.network_files.transforms import ValueTransform
+from pellucid.infer.priority import visible_first
 from pellucid.infer.priority.focus import BlockQueue, Focus
 from pellucid.infer.priority.visible_first import VisibleRun
 from pellucid.volume.volume import Volume
