@@ -1,17 +1,19 @@
 """Networks that a viewer applies: from a file in Python to labels that are drawn."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pellucid.client.viewer import Viewer
-from pellucid.errors import InvalidInput, PellucidError
+from pellucid.errors import InvalidInput, NotFound, PellucidError
 from pellucid.formats.protocol import Voxels
-from tests.infer.small_networks import convolution, super_resolution
+from tests.infer.small_networks import convolution, endless, super_resolution
 from tests.waiting import wait_until
 
 SHAPE = (12, 40, 44)
+TIMEOUT_S = 60.0
 
 
 @pytest.fixture
@@ -70,3 +72,28 @@ def test_a_run_is_stopped_and_another_one_begins(viewer: Viewer, tmp_path: Path)
     second = viewer.apply_network(convolution(tmp_path / "quick.onnx", np.ones((1, 1, 1, 1))))
     second.wait()
     assert second.layer != first.layer
+
+
+def test_a_network_that_does_not_return_is_stopped_and_the_next_one_is_applied(
+    viewer: Viewer, voxels: Voxels, tmp_path: Path
+) -> None:
+    applied = viewer.apply_network(endless(tmp_path / "endless.onnx"))
+    applied.stop()
+    with pytest.raises(PellucidError, match=r"Applying endless.onnx was cancelled"):
+        applied.wait(TIMEOUT_S)
+    following = viewer.apply_network(convolution(tmp_path / "sign.onnx", np.array([1.0, -1.0]).reshape(2, 1, 1, 1)))
+    following.wait(TIMEOUT_S)
+    np.testing.assert_array_equal(viewer.retrieve_volume(layer=following.layer), (voxels < 0).astype(np.uint8))
+
+
+def test_a_network_that_is_not_there_leaves_no_layer(viewer: Viewer, voxels: Voxels, tmp_path: Path) -> None:
+    uploaded = viewer.apply_network(convolution(tmp_path / "here.onnx", np.ones((1, 1, 1, 1))))
+    uploaded.wait(TIMEOUT_S)
+    layers = len(viewer.scene.volumes)
+    allowed = json.loads(viewer._connection.exchange("PUT", "/api/upload", b"no network", name="some.onnx"))["path"]
+    with pytest.raises(NotFound, match=r"absent.onnx"):
+        viewer._connection.ask("POST", "/api/networks", {"path": str(Path(allowed).with_name("absent.onnx"))})
+    (tmp_path / "broken.onnx").write_bytes(b"no network")
+    with pytest.raises(PellucidError, match="it is not a complete ONNX model"):
+        viewer.apply_network(tmp_path / "broken.onnx").wait(TIMEOUT_S)
+    assert len(viewer.scene.volumes) == layers

@@ -44,6 +44,25 @@ def convolution(path: Path, kernel: Voxels, *, fixed: Sequence[int] = (), dilati
     return save(path, [node], {"w": kernel.astype(np.float32)}, {"in": shapes[0]}, {"out": shapes[1]})
 
 
+def endless(path: Path) -> Path:
+    """A loop whose condition stays true."""
+    value = helper.make_tensor_value_info
+    inputs = [
+        value("round", TensorProto.INT64, []),
+        value("goes", TensorProto.BOOL, []),
+        value("a", TensorProto.FLOAT, None),
+    ]
+    outputs = [value("goes_on", TensorProto.BOOL, []), value("b", TensorProto.FLOAT, None)]
+    same = [helper.make_node("Identity", [one], [other]) for one, other in (("goes", "goes_on"), ("a", "b"))]
+    body = helper.make_graph(same, "body", inputs, outputs)
+    nodes = [
+        helper.make_node("Conv", ["in", "w"], ["c"]),
+        helper.make_node("Loop", ["", "yes", "c"], ["out"], body=body),
+    ]
+    weights = {"w": np.ones((1, 1, 1, 1), np.float32), "yes": np.array(True)}
+    return save(path, nodes, weights, {"in": free(1, 2)}, {"out": free(1, 2)})
+
+
 def unet(path: Path, axes: int = 3, *, normalised: bool = False, fixed: Sequence[int] = ()) -> Path:
     """Two poolings, resizing, skip connections; all weights random. normalised: with instance normalisation."""
     random = np.random.default_rng(0)

@@ -2,6 +2,7 @@
 
 import hashlib
 import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from pellucid.errors import Corrupted, InvalidInput, NotFound
 from pellucid.infer.loading import load_network
 from pellucid.infer.network_files.manifest import read_manifest
 from pellucid.infer.network_files.network import NetworkForm
+from pellucid.infer.network_files.package import unpack
 from pellucid.infer.network_files.transforms import ValueTransform
 from tests.infer.small_networks import convolution
 from tests.shared_data import shared
@@ -168,6 +170,65 @@ def test_test_tensors_with_objects_or_too_few_bytes_are_refused(tmp_path: Path) 
         np.lib.format.write_array_header_1_0(file, header)
     with pytest.raises(Corrupted, match=r"in.npy is corrupted"):
         load_network(path)
+
+
+@pytest.mark.parametrize(
+    "shape", ["(True, 1, 24, 32)", "(-1, 1, 24, 32)", "(0, 1, 24, 32)", "(1.0,)", "'x'", "(" * 400]
+)
+def test_test_tensors_with_odd_shapes_are_refused(shape: str, tmp_path: Path) -> None:
+    path = write(tmp_path, old_format(tmp_path))
+    text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    content = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(4096)
+    (tmp_path / "in.npy").write_bytes(content)
+    with pytest.raises(Corrupted, match=r"in.npy is corrupted: it is not a complete array of numbers"):
+        load_network(path)
+
+
+def bomb(last: str) -> str:
+    """Nine to the power of eleven, and what refers to it."""
+    lists = [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}' if i else 'x'] * 9)}]\n" for i in range(11)]
+    return "".join(lists) + last
+
+
+def merges() -> str:
+    """The same by mappings that take over those before."""
+    lists = [f"b{i}: &b{i} {{<<: [{', '.join([f'*b{i - 1}' if i else '*a'] * 9)}]}}\n" for i in range(9)]
+    return "a: &a {x: 1}\n" + "".join(lists)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (bomb("weights: *a10\n"), "aliases expand"),
+        (bomb("weights: {onnx: *a10}\ninputs: *a10\noutputs: *a10\n"), "aliases expand"),
+        (merges(), "aliases expand"),
+        ("&a [*a]\n", "not valid YAML"),
+        ("#" * 2**19, "has at most 262,144 bytes"),
+    ],
+)
+def test_yaml_that_grows_is_refused(text: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / "bioimageio.yaml").write_text(text)
+    with pytest.raises(Corrupted, match=why):
+        read_manifest(tmp_path / "bioimageio.yaml")
+
+
+def test_aliases_of_ordinary_descriptions_are_read(tmp_path: Path) -> None:
+    document = old_format(tmp_path)
+    document["authors"] = document["packaged_by"] = [{"name": "Ada"}]
+    path = write(tmp_path, document)
+    assert "*id001" in path.read_text()
+    load_network(path)
+
+
+@pytest.mark.parametrize("name", ["rdf.yaml", "weights.onnx"])
+def test_packages_that_unpack_to_much_more_are_refused_before(name: str, tmp_path: Path) -> None:
+    package, target = tmp_path / "bomb.zip", tmp_path / "target"
+    target.mkdir()
+    with zipfile.ZipFile(package, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, bytes(2**19 if name == "rdf.yaml" else 2**27))
+    with pytest.raises(Corrupted, match=r"has at most 262,144 bytes|unpacks to more than 67,108,864 bytes"):
+        unpack(package, target)
+    assert list(target.iterdir()) == []
 
 
 def test_the_published_network_with_a_description(tmp_path: Path) -> None:

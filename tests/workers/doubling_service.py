@@ -5,7 +5,10 @@ It uses requests of the protocol for its own purposes: a Worker knows no others.
 
 import os
 import signal
+import subprocess
+import threading
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -52,6 +55,10 @@ class DoublingService(RoleService):
             case "wait":
                 received.cancel.wait()
                 raise Cancelled("Waiting")
+            case str() as text if text.startswith("stuck "):  # And so is a process that it has started.
+                child = subprocess.Popen(["sleep", "600"])
+                Path(text.removeprefix("stuck ")).write_text(f"{child.pid}\n")
+                threading.Event().wait()
             case "unsealed":
                 descriptor = os.memfd_create("unsealed")
                 os.ftruncate(descriptor, 8)

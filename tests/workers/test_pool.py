@@ -6,6 +6,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from pellucid.workers.roles import SERVICES, Role, RoleBesideRender
 from pellucid.workers.supervisor import SupervisedWorker
 from pellucid.workers.user_code.service import UserCodeService
 from tests.suite_report import ROOT
+from tests.waiting import wait_until
 from tests.workers.conftest import SOURCE, TIMEOUT_S, Ear, small
 
 DOUBLING = "tests.workers.doubling_service:DoublingService"
@@ -163,6 +165,36 @@ def test_a_request_can_be_cancelled(pool: WorkerPool) -> None:
     role.cancel(waiting)
     with pytest.raises(Cancelled):
         waiting.result(TIMEOUT_S)
+
+
+def test_a_request_that_does_not_end_is_stopped_with_its_processes(pool: WorkerPool, tmp_path: Path) -> None:
+    role, note = pool.get("user_code"), tmp_path / "child"
+    waiting, before = run(role, f"stuck {note}"), role.pid
+    wait_until(lambda: note.exists() and note.read_text().endswith("\n"))
+    role.stop(waiting, timeout_s=0.01)
+    with pytest.raises(WorkerLost, match="it did not stop when it was cancelled"):
+        waiting.result(TIMEOUT_S)
+    wait_until(lambda: not is_running(int(note.read_text())))
+    double(role)
+    assert role.pid != before
+
+
+def test_a_request_that_ends_when_it_is_stopped_leaves_its_worker(pool: WorkerPool) -> None:
+    role = pool.get("user_code")
+    waiting, pid = run(role, "wait"), role.pid
+    role.stop(waiting)
+    with pytest.raises(Cancelled):
+        waiting.result(TIMEOUT_S)
+    double(role)
+    assert role.pid == pid
+
+
+def is_running(pid: int) -> bool:
+    """One that has ended and that no one has waited for does not count."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def test_memory_that_could_shrink_is_refused(pool: WorkerPool, pool_ear: PoolEar) -> None:

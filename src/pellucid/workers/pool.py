@@ -6,7 +6,9 @@ Not here: the render Worker (supervisor), what each role does (main, compute, us
 
 import fcntl
 import os
+import threading
 from collections.abc import Mapping
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -18,6 +20,9 @@ from pellucid.workers.protocol.announcements import Announcement, ArrayProduced,
 from pellucid.workers.roles import DEADLINES, SERVICES, Role, RoleBesideRender
 from pellucid.workers.supervised_process import SupervisedProcess, WaitingRequest, error_of
 from pellucid.workers.supervisor import SupervisedWorker
+
+STOP_TIMEOUT_S = 5.0
+NOT_STOPPED = ExitReason("it did not stop when it was cancelled", is_fault=False)
 
 
 class PoolListener(Protocol):
@@ -41,6 +46,16 @@ class RoleWorker(SupervisedProcess):
         super().__init__(command=command, arrays=beside.shared_arrays, folder_limit=beside.folder_limit, **how)
         self._listener = listener
         self._refusal: PellucidError | None = None
+
+    def stop(self, future: "Future[Any]", timeout_s: float = STOP_TIMEOUT_S) -> None:
+        """Cancel what was asked, and end the process where it does not stop: a library may not return."""
+        self.cancel(future)
+        if future.done() or (process := self._process) is None:
+            return
+        timer = threading.Timer(timeout_s, lambda: future.done() or process.kill(NOT_STOPPED))
+        timer.daemon = True
+        future.add_done_callback(lambda _: timer.cancel())
+        timer.start()
 
     def _on_reply(self, process: WorkerProcess, answer: Any, descriptor: int | None) -> None:
         match answer:

@@ -5,12 +5,14 @@ Not here: replacing one that was lost (supervisor), what it does (main).
 """
 
 import logging
+import os
 import signal
 import socket
 import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,7 +117,10 @@ class WorkerProcess:
             self._filled.notify()
 
     def kill(self, ending: ExitReason | None = None) -> None:
+        """With the processes that it has started."""
         self._ending = self._ending or ending
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
 
     def close(self) -> None:

@@ -10,10 +10,13 @@ import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
+from numpy.lib import format as npy_format
 
 from pellucid.box import Shape, triple
 from pellucid.errors import Corrupted, InvalidInput, MissingPackage, NotFound
@@ -22,8 +25,13 @@ from pellucid.formats.protocol import Voxels
 from pellucid.infer.network_files.transforms import ValueTransform
 
 NAMES = ("bioimageio.yaml", "rdf.yaml", "model.yaml")
-MAX_BYTES = 2**22
+MAX_BYTES = 2**18
+"""Of a description. PyYAML reads a hundred kilobytes a second."""
+MAX_EXPANDED = 2**20
 MAX_TEST_VALUES = 2**28
+NUMBERS = "biuf"
+"""Kinds of NumPy's types."""
+HEADERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
 LETTERS = {"batch": "b", "channel": "c"}
 NOT_VALUES = ("axes", "axis", "mode", "reference_tensor")
 SAME = {"fixed_zero_mean_unit_variance": "zero_mean_unit_variance"}
@@ -68,12 +76,23 @@ def read_manifest(path: Path) -> Manifest:
 def read_test_tensor(path: Path) -> Voxels:
     """A test tensor; pickled objects in it are refused, and its size is checked before it is read."""
     try:
+        shape, dtype = _header(path)
         tensor = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError, SyntaxError) as error:
+    # Python's parser reports a header that is nested too deep as a lack of memory.
+    except (ValueError, OSError, EOFError, KeyError, SyntaxError, TokenError, MemoryError, RecursionError) as error:
         raise Corrupted(str(path), "it is not a complete array of numbers") from error
-    if not isinstance(tensor, np.ndarray) or tensor.size > MAX_TEST_VALUES:
+    if dtype.kind not in NUMBERS or prod(shape) > MAX_TEST_VALUES:
         raise Corrupted(str(path), f"it is not an array of at most {MAX_TEST_VALUES:,} numbers")
     return np.asarray(tensor)
+
+
+def _header(path: Path) -> tuple[tuple[int, ...], "np.dtype[Any]"]:
+    """NumPy itself takes lengths such as True and -1, and fails in many ways later."""
+    with os.fdopen(open_local(path), "rb") as file:
+        shape, _, dtype = HEADERS[npy_format.read_magic(file)](file)
+    if any(type(length) is not int or length < 1 for length in shape):
+        raise ValueError(f"the shape {shape} is not one of positive whole numbers")
+    return shape, dtype
 
 
 def _document(path: Path) -> Mapping[str, Any]:
@@ -88,12 +107,33 @@ def _document(path: Path) -> Mapping[str, Any]:
     if len(content) > MAX_BYTES:
         raise Corrupted(str(path), f"a description of a network has at most {MAX_BYTES:,} bytes")
     try:
+        size = _expanded_size(yaml.compose(content, Loader=yaml.SafeLoader))
+        if size > MAX_EXPANDED:
+            raise Corrupted(str(path), f"its aliases expand to more than {MAX_EXPANDED:,} characters")
         document = yaml.safe_load(content)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise Corrupted(str(path), "it is not valid YAML") from error
     if not isinstance(document, Mapping):
         raise Corrupted(str(path), "it is not a description of a network")
     return document
+
+
+def _expanded_size(root: Any) -> int:
+    """Characters and nodes of a YAML document with every alias written out: as long as it becomes when it is merged or
+    shown in a message. A node that contains itself is an error."""
+    sizes: dict[int, int | None] = {}
+
+    def size_of(node: Any) -> int:
+        if id(node) not in sizes:
+            sizes[id(node)] = None
+            value = node.value if node is not None else ""
+            parts = (part for one in value for part in (one if isinstance(one, tuple) else (one,)))
+            sizes[id(node)] = 1 + (len(value) if isinstance(value, str) else sum(map(size_of, parts)))
+        if (size := sizes[id(node)]) is None:
+            raise ValueError("a node contains itself")
+        return size
+
+    return size_of(root)
 
 
 def _manifest(path: Path, document: Mapping[str, Any]) -> Manifest:

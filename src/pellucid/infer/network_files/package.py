@@ -11,11 +11,14 @@ from pathlib import Path, PurePosixPath
 
 from pellucid.errors import Corrupted, InvalidInput, NotFound
 from pellucid.formats.local_files import open_local
-from pellucid.infer.network_files.manifest import NAMES, find_manifest, read_manifest
+from pellucid.infer.network_files.manifest import MAX_BYTES, NAMES, find_manifest, read_manifest
 
 ENDING = ".zip"
 MAX_FILES = 256
 MAX_UNPACKED_BYTES = 2**32
+MAX_GROWTH = 100
+MIN_UNPACKED_BYTES = 2**26
+"""A package may become as many times as long as it is, or this long: weights can hardly be compressed."""
 PIECE_BYTES = 2**20
 
 
@@ -48,8 +51,12 @@ def _check(path: Path, entries: list[zipfile.ZipInfo]) -> None:
         name = PurePosixPath(entry.filename)
         if name.is_absolute() or ".." in name.parts or "\\" in entry.filename or "\0" in entry.filename:
             raise Corrupted(str(path), f"it names the file {entry.filename!r}")
-    if len(entries) > MAX_FILES or sum(entry.file_size for entry in entries) > MAX_UNPACKED_BYTES:
-        raise Corrupted(str(path), f"it has more than {MAX_FILES} files or {MAX_UNPACKED_BYTES:,} bytes")
+    packed, unpacked = path.stat().st_size, sum(entry.file_size for entry in entries)
+    max_bytes = min(MAX_UNPACKED_BYTES, max(MIN_UNPACKED_BYTES, MAX_GROWTH * packed))
+    if len(entries) > MAX_FILES or unpacked > max_bytes:
+        raise Corrupted(str(path), f"it has more than {MAX_FILES} files, or unpacks to more than {max_bytes:,} bytes")
+    if any(entry.file_size > MAX_BYTES for entry in entries if entry.filename in NAMES):
+        raise Corrupted(str(path), f"a description of a network has at most {MAX_BYTES:,} bytes")
 
 
 def _write(package: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path) -> None:

@@ -7,6 +7,7 @@ Not here: the network (infer, workers.compute), painting labels (painting).
 import asyncio
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from pellucid.errors import InvalidInput, NotEnoughMemory
+from pellucid.errors import Cancelled, InvalidInput, NotEnoughMemory, NotFound, PellucidError, WorkerLost
 from pellucid.formats.shared_memory import SharedArray
 from pellucid.infer.network_files.package import is_package, unpack
 from pellucid.instance.protocol.network_bodies import NetworkRequest, NetworkStarted
@@ -42,6 +43,7 @@ async def start(session: Session, request: NetworkRequest) -> NetworkStarted:
     target = await _add_labels(session, facts, f"{_shown_name(network)} of {session.catalogue.name(layer.source)}")
     time = session.history.scene.time
     waiting: list[Future[Any]] = []
+    is_stopped: list[bool] = []
     worker = session.pool.get("compute")
 
     async def work(id: str) -> None:
@@ -54,13 +56,24 @@ async def start(session: Session, request: NetworkRequest) -> NetworkStarted:
         try:
             waiting.append(worker.send_request("applying a network", question))
             await asyncio.wrap_future(waiting[0])
+        except WorkerLost as error:
+            if is_stopped:  # It did not return, and its process was ended.
+                raise Cancelled(f"Applying {_shown_name(network)}") from error
+            raise
+        except Cancelled:
+            raise
+        except PellucidError:
+            if session.tasks.status(id).done == 0:
+                _remove(session, target)
+            raise
         finally:
             follower.cancel()
             session.tasks.applying = None
 
     def cancel() -> None:
+        is_stopped.append(True)
         for future in waiting:
-            worker.cancel(future)
+            worker.stop(future)
 
     task = session.tasks.start(f"Applying {_shown_name(network)}", work, cancel)
     return NetworkStarted(task, _index_of(session, target) or 0, session.history.revision)
@@ -68,6 +81,8 @@ async def start(session: Session, request: NetworkRequest) -> NetworkStarted:
 
 def _network_path(session: Session, path: str) -> str:
     network = Path(session.roots.require_allowed(path))
+    if not network.is_file():
+        raise NotFound(path)
     if is_package(network):
         folder = session.tasks.folder / "networks" / uuid4().hex / network.stem
         folder.mkdir(parents=True)
@@ -99,6 +114,14 @@ async def _add_labels(session: Session, facts: VolumeFacts, name: str) -> str:
     id = uuid4().hex
     await loading.show_array(session, id, OwnedArray(shared, facts.spacing, facts.unit), "labels", name)
     return f"memory:{id}"
+
+
+def _remove(session: Session, target: str) -> None:
+    """Labels that nothing was written to."""
+    pair = session.history.pair
+    volumes = tuple(layer for layer in pair.scene.volumes if layer.source != target)
+    session.change(replace(pair, scene=replace(pair.scene, volumes=volumes)))
+    loading.release_unused_arrays(session)
 
 
 def _index_of(session: Session, source: str) -> int | None:
