@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
 from pellucid.errors import InvalidInput
+from pellucid.rendering.label_list import LabelList, LabelRow
+from pellucid.rendering.label_list import to_csv as labels_to_csv
 from pellucid.rendering.measures import (
     Measure,
     MeasureKind,
@@ -84,3 +86,14 @@ def test_the_list_as_csv_holds_no_formula() -> None:
     assert line["name"] == "'=evil()" and line["text"] == "'@note"
     assert (line["voxels"], line["mean"], line["sigma"], line["unit"]) == ("27", "5.0", "1.5", "mm")
     assert line["points"] == "0 0 0; 2 2 2"
+
+
+@pytest.mark.parametrize("text", ["=evil()", " =evil()", "\n@evil", "\t+evil", "-evil", "＝evil()"])
+def test_no_text_of_a_list_as_csv_begins_like_a_formula(text: str) -> None:
+    """Guests choose names, and files units."""
+    note = Measure("note", ((-1.0, 0.0, 0.0),), text, text=text)
+    (line,) = csv.DictReader(io.StringIO(to_csv(MeasureList(text, (MeasureRow(note, size_of(note)),)))))
+    assert {line["name"], line["text"], line["unit"]} == {f"'{text}"} and line["points"] == "'-1 0 0"
+    row = LabelRow(1, text, 1, 1.0, (0.0, 0.0, 0.0), (0, 0, 0), (1, 1, 1))
+    (line,) = csv.DictReader(io.StringIO(labels_to_csv(LabelList(0, text, (row,)))))
+    assert line["name"] == f"'{text}" and line["unit"] == f"'{text}^3"

@@ -67,7 +67,7 @@ def to_csv(labels: LabelList) -> str:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(CSV_COLUMNS)
-    unit = f"{labels.unit}^3" if labels.unit else ""
+    unit = plain_cell(f"{labels.unit}^3") if labels.unit else ""
     for row in labels.rows:
         place = (*row.center, *row.start, *row.stop)
         writer.writerow([row.label, plain_cell(row.name), row.voxels, row.volume, unit, *place])

@@ -151,9 +151,8 @@ def to_csv(measures: MeasureList) -> str:
         found = (region.voxels, region.mean, region.sigma, region.low, region.high) if region else (None,) * 5
         sizes = (size.length, size.angle_deg, size.area, volume)
         points = "; ".join(" ".join(f"{number:.9g}" for number in point) for point in one.points)
-        writer.writerow(
-            [plain_cell(one.name), one.kind, *sizes, measures.unit, *found, plain_cell(one.text), plain_cell(points)]
-        )
+        name, unit, note, places = map(plain_cell, (one.name, measures.unit, one.text, points))
+        writer.writerow([name, one.kind, *sizes, unit, *found, note, places])
     return text.getvalue()
 
 
