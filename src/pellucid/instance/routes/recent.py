@@ -11,6 +11,7 @@ import numpy as np
 from fastapi import APIRouter
 
 from pellucid.errors import NotAllowed
+from pellucid.formats.local_files import written_whole
 from pellucid.formats.location import Location
 from pellucid.instance.access.route_rules import needs
 from pellucid.instance.access.sessions import ASK_OWNER, Grant
@@ -80,6 +81,5 @@ def _write_sample(path: Path) -> None:
     if path.exists():
         return
     path.parent.mkdir(exist_ok=True)
-    partial = path.with_name(".Sample.npy")
-    np.save(partial, sample(SAMPLE_EDGE))
-    partial.replace(path)
+    with written_whole(path) as file:
+        np.save(file, sample(SAMPLE_EDGE))
