@@ -39,7 +39,7 @@ WRITERS = {
     "formats/hdf5/write/chunk_stores.py": GROWING,
     "formats/hdf5/write/plan.py": GROWING,
     "formats/hdf5/write/segments.py": GROWING,
-    "formats/hdf5/write_arrays.py": GROWING,
+    "formats/hdf5/write_arrays.py": OPENED,
     "formats/neural_field/residual.py": "in memory",
     "formats/tiff/folder.py": GROWING,
     "infer/memory.py": "in the cache",
@@ -71,7 +71,7 @@ WRITERS = {
 CALLS = re.compile(
     r"np\.(save|savez|savez_compressed|savetxt)|shutil\.(copy|copy2|copyfile|copytree|move)|os\.(mkfifo|mknod)"
     r"|tifffile\.(imwrite|TiffWriter)|(nibabel|nib|torch|onnx|nrrd|imageio|cv2)\.(save|write|imwrite)"
-    r"|.*\.(tofile|write_text|write_bytes)|(Image\.fromarray|.*\bimage|.*drawn\(\)).*\.save|.*\.touch"
+    r"|.*\.(tofile|write_text|write_bytes)|(Image\.fromarray|ImageOps|.*\bimage|.*drawn\(\)).*\.save|.*\.touch"
 )
 OPENERS = re.compile(r"(.*\.)?(open|fdopen|File|ZipFile|TarFile)|os\.open|av\.open|tarfile\.open")
 NO_FILES = re.compile(r"(self|.*channel|.*idle|.*drawing|session)\.(write_text|write_bytes|touch)")
@@ -98,7 +98,8 @@ def _is_writing(call: ast.Call) -> bool:
         return False
     given = [*call.args, *(word.value for word in call.keywords if word.arg in ("mode", "flags"))]
     modes = [one.value for one in given if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-    is_created = name == "os.open" and any("O_CREAT" in ast.unparse(one) for one in given)
+    # Flags that have a name are not known here: they count.
+    is_created = name == "os.open" and re.search(r"O_CREAT|^(?!os\.O_)", ast.unparse(call.args[1])) is not None
     return is_created or any(mode[:1] in ("w", "a", "x") and set(mode) <= set("waxbt+:gz") for mode in modes)
 
 
@@ -106,7 +107,7 @@ def _is_writing(call: ast.Call) -> bool:
     "text",
     [
         'open(p, "w")', 'p.open("ab")', "p.write_text(t)", 'open(p, mode="x")', 'os.fdopen(n, "w+b")', "np.save(p, a)",
-        'h5py.File(p, "w")', 'zipfile.ZipFile(p, "a")', "shutil.copy(p, q)", "os.open(p, os.O_CREAT | os.O_RDWR)",
+        'h5py.File(p, "w")', 'zipfile.ZipFile(p, "a")', "shutil.copy(p, q)", "os.open(p, os.O_CREAT | os.O_RDWR)", "os.open(p, flags)",
         "tifffile.imwrite(p, a)", "a.tofile(p)", 'Image.fromarray(a).save(p, "PNG")', "(folder / STOP).touch()",
         'tarfile.open(p, "w:gz")', 'av.open(p, "w")', "torch.save(a, p)",
     ],

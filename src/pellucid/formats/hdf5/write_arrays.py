@@ -9,12 +9,13 @@ from pathlib import Path
 
 import h5py
 
+from pellucid.formats.local_files import written_whole
 from pellucid.formats.protocol import Voxels
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Voxels], attributes: Mapping[tuple[str, str], str]) -> None:
     """A file with arrays at their names; attributes by the name of an array or a group, and their own."""
-    with h5py.File(path, "w") as file:
+    with written_whole(path) as whole, h5py.File(whole, "w") as file:
         for name, array in arrays.items():
             file[name] = array
         for (name, key), text in attributes.items():
