@@ -107,7 +107,8 @@ def _is_writing(call: ast.Call) -> bool:
     "text",
     [
         'open(p, "w")', 'p.open("ab")', "p.write_text(t)", 'open(p, mode="x")', 'os.fdopen(n, "w+b")', "np.save(p, a)",
-        'h5py.File(p, "w")', 'zipfile.ZipFile(p, "a")', "shutil.copy(p, q)", "os.open(p, os.O_CREAT | os.O_RDWR)", "os.open(p, flags)",
+        'h5py.File(p, "w")', 'zipfile.ZipFile(p, "a")', "shutil.copy(p, q)", "os.open(p, os.O_CREAT | os.O_RDWR)",
+        "os.open(p, flags)",
         "tifffile.imwrite(p, a)", "a.tofile(p)", 'Image.fromarray(a).save(p, "PNG")', "(folder / STOP).touch()",
         'tarfile.open(p, "w:gz")', 'av.open(p, "w")', "torch.save(a, p)",
     ],
