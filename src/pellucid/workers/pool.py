@@ -52,7 +52,12 @@ class RoleWorker(SupervisedProcess):
         self.cancel(future)
         if future.done() or (process := self._process) is None:
             return
-        timer = threading.Timer(timeout_s, lambda: future.done() or process.kill(NOT_STOPPED))
+
+        def end() -> None:
+            if not future.done():
+                process.kill(NOT_STOPPED)
+
+        timer = threading.Timer(timeout_s, end)
         timer.daemon = True
         future.add_done_callback(lambda _: timer.cancel())
         timer.start()
