@@ -12,7 +12,7 @@ interface Sent {
   headers: Record<string, string>;
 }
 
-function setUp({ fragment = "#code=a.once", key = SESSION.key, replies = {} as Record<string, Response | Error> } = {}) {
+function setUp({ fragment = "#code=a.once", key = SESSION.key, replies = {} as Record<string, Response | Error>, isIntercepted = false } = {}) {
   const sent: Sent[] = [];
   const fetch = (path: string, { method = "GET", headers = {}, body }: RequestInit): Promise<Response> => {
     sent.push({ path, method, headers: headers as Record<string, string> });
@@ -22,7 +22,7 @@ function setUp({ fragment = "#code=a.once", key = SESSION.key, replies = {} as R
     const reply = replies[path];
     return reply instanceof Error ? Promise.reject(reply) : Promise.resolve(reply?.clone() ?? Response.json([]));
   };
-  return { api: new AgentApi({ address: ADDRESS, fragment, storage: null, fetch }), sent };
+  return { api: new AgentApi({ address: ADDRESS, fragment, storage: null, fetch, isIntercepted: () => isIntercepted }), sent };
 }
 
 it("asks for a proof before every request, and only then sends its token", async () => {
@@ -39,6 +39,13 @@ it("sends nothing to a server that cannot prove itself", async () => {
   await api.open();
   await expect(api.jobs()).rejects.toMatchObject({ what: "The server at this address is not the agent that opened this page." });
   expect(sent.map(({ path }) => path)).toEqual(["api/prove", "api/session", "api/prove"]);
+});
+
+it("sends no token through another user's service worker", async () => {
+  const { api, sent } = setUp({ isIntercepted: true });
+  await api.open();
+  await expect(api.jobs()).rejects.toMatchObject({ what: "Another program answers in place of the agent." });
+  expect(sent.map(({ path }) => path)).not.toContain("api/jobs");
 });
 
 it("needs neither session nor ticket behind a Hub", async () => {
@@ -64,7 +71,7 @@ it("says how to start an agent that has stopped", async () => {
 });
 
 it("says so when the agent behind a Hub does not respond", async () => {
-  const api = new AgentApi({ address: ADDRESS, fragment: "", storage: null, fetch: () => Promise.reject(new TypeError("refused")) });
+  const api = new AgentApi({ address: ADDRESS, fragment: "", storage: null, fetch: () => Promise.reject(new TypeError("refused")), isIntercepted: () => false });
   await expect(api.about()).rejects.toMatchObject({ what: "The agent has stopped or does not respond.", remedy: "Start your server again on the Hub's page." });
 });
 

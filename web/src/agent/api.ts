@@ -4,13 +4,14 @@
 // Another user of this machine may take over the port of an agent that has ended, between two requests. So before every request, the
 // other end has to prove that it holds the key of this page's session. Behind a Hub its login cookie gives access, and there is no session.
 
-import { openSession, randomHex, sign, type Environment } from "../connection/pageSession";
+import { checkConnection, openSession, randomHex, sign, type Environment, type Peer } from "../connection/pageSession";
 import { readShort } from "../connection/shortReply";
 import { errorFrom, RequestError } from "../connection/requestError";
 import type { PageAccess, Ticket } from "../protocol";
 import type { About, BatchRequest, Estimate, FileInfo, FolderListing, Job, ViewerRequest } from "./protocol";
 
 const FRESH_LINK = "Run pellucid open to get a new link.";
+const PEER: Peer = { name: "agent", freshLink: FRESH_LINK };
 const JSON_TYPE = { "Content-Type": "application/json" };
 
 /** A session is missing behind a Hub, which starts the agent there. An agent that is started again has another address. */
@@ -28,7 +29,7 @@ export class AgentApi {
   constructor(private readonly environment: Environment) {}
 
   async open(): Promise<void> {
-    this.session = await openSession(this.environment, { name: "agent", freshLink: FRESH_LINK });
+    this.session = await openSession(this.environment, PEER);
   }
 
   readonly about = (): Promise<About> => this.json("GET", "api/about");
@@ -82,6 +83,7 @@ export class AgentApi {
   private async headers(): Promise<Record<string, string>> {
     if (!this.session) return {};
     await this.prove(this.session);
+    checkConnection(this.environment, PEER);
     return { "Pellucid-Session": this.session.token };
   }
 

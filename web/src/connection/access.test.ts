@@ -1,12 +1,13 @@
 // @vitest-environment happy-dom
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { Access } from "./access";
-import { AccessDenied, pageAddress, sign } from "./pageSession";
+import { AccessDenied, forgetToken, pageAddress, sign } from "./pageSession";
 
 const SECRETS = ["a.b.once", "c.d.used", "before"];
 const ADDRESS = "http://127.0.0.1:8000/";
+const UNUSED = { fragment: "", fetch: () => Promise.reject(new Error("unused")), isIntercepted: () => false };
 const GIVEN = { session: "s", key: "k", token: "t", capability: "own", state: "" };
 
 /** What a viewer answers that holds these secrets. */
@@ -15,7 +16,7 @@ function proofBy(held: readonly string[], { nonce, code, secret_hash: hash }: Re
   return secret === undefined ? "" : sign(secret, "program", nonce ?? "");
 }
 
-function setUp(fragment: string, kept: Record<string, string> = {}, isFramed = false, refused: readonly string[] = [], held: readonly string[] = SECRETS) {
+function setUp(fragment: string, kept: Record<string, string> = {}, isFramed = false, refused: readonly string[] = [], held: readonly string[] = SECRETS, isIntercepted = false) {
   const proofs: Record<string, string>[] = [];
   const asked: Record<string, string>[] = [];
   const storage = isFramed
@@ -29,6 +30,7 @@ function setUp(fragment: string, kept: Record<string, string> = {}, isFramed = f
     address: ADDRESS,
     fragment,
     storage,
+    isIntercepted: () => isIntercepted,
     fetch: (address, { body }) => {
       const sent = JSON.parse(body as string) as Record<string, string>;
       if (address === "api/prove") {
@@ -100,4 +102,38 @@ it.each([
   expect((fault as AccessDenied).what).toContain(what);
   expect(proofs).toHaveLength(1);
   expect(JSON.stringify(proofs)).not.toMatch(/\bonce|given|before/);
+});
+
+it("keeps no token for what another user may serve at the port while the viewer is gone", async () => {
+  const { access, kept } = setUp("#code=a.b.once");
+  await access.open();
+  access.welcomed("t2");
+  expect(Object.values(kept)).toEqual(["t2"]);
+  access.lost();
+  expect(Object.values(kept)).toEqual(["t2"]); // Browsers may also close connections when a page is loaded again.
+  access.gone();
+  expect(kept).toEqual({});
+  access.welcomed("t3");
+  expect(Object.values(kept)).toEqual(["t3"]);
+});
+
+it.each([
+  ["http://127.0.0.1:8000/", true],
+  ["http://[::1]:8000/", true],
+  ["http://3f2a.localhost:8000/i/1/", true],
+  ["http://localhost:8000/", true],
+  ["https://127.0.0.1:8000/", false],
+  ["https://view.site.org/user/ada/", false],
+  ["http://localhost.site.org/", false],
+])("at %s another user may listen: %s", (address, isForgotten) => {
+  const removeItem = vi.fn();
+  forgetToken({ ...UNUSED, address, storage: { getItem: () => null, setItem: () => undefined, removeItem } });
+  expect(removeItem.mock.calls.length).toBe(isForgotten ? 1 : 0);
+});
+
+it("gives no token to requests that another user's service worker would read", async () => {
+  const { access } = setUp("#code=a.b.once", {}, false, [], SECRETS, true);
+  await access.open();
+  access.welcomed("t2");
+  await expect(access.ready()).rejects.toMatchObject({ what: "Another program answers in place of the viewer." });
 });

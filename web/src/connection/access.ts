@@ -5,10 +5,12 @@
 // only after the other end has proved, on the WebSocket, that it holds the session's key. The key stays in memory.
 
 import type { Proof } from "../protocol";
-import { AccessDenied, browserEnvironment, openSession, randomHex, sign, storeToken, type Environment } from "./pageSession";
+import { AccessDenied, browserEnvironment, checkConnection, forgetToken, openSession, randomHex, sign, storeToken, type Environment, type Peer } from "./pageSession";
 
 const TIMEOUT_MS = 10_000;
 export const FRESH_LINK = "Run pellucid open, or press Enter in the terminal where pellucid view runs, to get a new link.";
+
+const PEER: Peer = { name: "viewer", freshLink: FRESH_LINK };
 
 export class Access {
   /** The saved state that the link is for. */
@@ -23,7 +25,7 @@ export class Access {
   constructor(private readonly environment: Environment) {}
 
   async open(): Promise<void> {
-    const session = await openSession(this.environment, { name: "viewer", freshLink: FRESH_LINK });
+    const session = await openSession(this.environment, PEER);
     if (!session) throw new AccessDenied("This address needs a link with a code.", FRESH_LINK);
     Object.assign(this, { session: session.session, key: session.key, state: session.state, token: session.token });
   }
@@ -53,6 +55,11 @@ export class Access {
     this.isProven = false;
   }
 
+  /** No viewer answers at this address: another user may serve a page there, which must not find the token after a reload. */
+  gone(): void {
+    forgetToken(this.environment);
+  }
+
   /** The token for a request, once the other end has proved its identity; null if that takes too long. */
   async ready(): Promise<string | null> {
     if (!this.isProven) {
@@ -61,6 +68,7 @@ export class Access {
         setTimeout(go, TIMEOUT_MS);
       });
     }
+    checkConnection(this.environment, PEER);
     return this.isProven ? this.token : null;
   }
 }

@@ -7,6 +7,7 @@
 import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import { RequestError } from "./requestError";
 import { readShort } from "./shortReply";
 import type { PageAccess, ProofRequest, ErrorBody, ServerProof, SessionRequest } from "../protocol";
 
@@ -17,6 +18,8 @@ export interface Environment {
   /** Where the token is stored during a reload; null in a frame, which other pages may contain. */
   storage: Pick<Storage, "getItem" | "setItem" | "removeItem"> | null;
   fetch: (address: string, options: RequestInit) => Promise<Response>;
+  /** Whether a service worker stands between this page and its server. There is none of ours. */
+  isIntercepted: () => boolean;
 }
 
 /** How messages refer to the server. */
@@ -50,6 +53,16 @@ const storageKey = (address: string): string => `pellucid ${address}`;
 
 export function storeToken({ address, storage }: Environment, token: string): void {
   storage?.setItem(storageKey(address), token);
+}
+
+/** Where other users can listen in the server's place, its page could read the token: at a port of this machine. */
+export function forgetToken({ address, storage }: Environment): void {
+  if (/^http:\/\/(127\.0\.0\.1|\[::1\]|([\w-]+\.)*localhost)[:/]/.test(address)) storage?.removeItem(storageKey(address));
+}
+
+/** Requests would go to another user's program, which has left a service worker at this page's address. */
+export function checkConnection({ isIntercepted }: Environment, { name, freshLink }: Peer): void {
+  if (isIntercepted()) throw new RequestError(`Another program answers in place of the ${name}.`, `No data was sent to it. ${freshLink}`);
 }
 
 type SecretKind = "code" | "share" | "resume";
@@ -120,5 +133,13 @@ export function browserEnvironment(): Environment {
   const { hash, pathname } = location;
   if (hash) history.replaceState(null, "", pathname);
   const storage = window.top === window ? sessionStorage : null;
-  return { address: pageAddress(document.baseURI), fragment: hash, storage, fetch: (address, options) => fetch(address, options) };
+  // Only a secure context has service workers.
+  const workers = "serviceWorker" in navigator ? navigator.serviceWorker : null;
+  return {
+    address: pageAddress(document.baseURI),
+    fragment: hash,
+    storage,
+    fetch: (address, options) => fetch(address, options),
+    isIntercepted: () => workers !== null && workers.controller !== null,
+  };
 }

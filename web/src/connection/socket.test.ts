@@ -50,6 +50,7 @@ function setUp(status = 0) {
     address: ADDRESS,
     fragment: "#code=once",
     storage: null,
+    isIntercepted: () => false,
     fetch: (_, { body }) => {
       const { nonce = "" } = JSON.parse(body as string) as { nonce?: string };
       return Promise.resolve(Response.json({ proof: sign("once", "program", nonce), session: "session", key: KEY, token: "first", capability: "own", state: "" }));

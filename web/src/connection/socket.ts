@@ -44,7 +44,7 @@ export class Socket {
   constructor(
     private readonly listener: Listener,
     private readonly world: World,
-    private readonly access: Pick<Access, "challenge" | "answer" | "welcomed" | "lost">,
+    private readonly access: Pick<Access, "challenge" | "answer" | "welcomed" | "lost" | "gone">,
   ) {}
 
   /** Try now, without waiting. */
@@ -119,12 +119,14 @@ export class Socket {
   private doubt(): void {
     this.socket = null;
     this.access.lost();
+    this.access.gone();
     this.wait("The server at this address is not the viewer that opened this page.", `No data was sent to it. If the viewer was restarted, open a new link. ${FRESH_LINK}`);
   }
 
   private async closed(code: number, wasOpen: boolean): Promise<void> {
     this.socket = null;
     this.access.lost();
+    if (!wasOpen) this.access.gone();
     if (code === OTHER_VERSION) {
       return this.give("This page and the viewer have different versions.", "Reload the page.");
     }
