@@ -110,12 +110,13 @@ def test_a_worker_that_was_left_at_a_port_hears_no_request_after_the_restart(
         with impostor(tmp_path, port, page=script, worker=SPY.replace("PORT", str(collector.port))):
             context.new_page().goto(page.url)
             wait_until(lambda: page.evaluate("navigator.serviceWorker.controller !== null"))
+        see(page, "The viewer does not respond")
+        wait_until(lambda: "icon.svg" in collector.recorded)  # Which the page has asked for: the worker reads requests.
         viewer.start("--port", str(port))
         page.wait_for_url(f"{viewer.address}**", timeout=TIMEOUT_MS)
         wait_for_rest(page)
         page.keyboard.press("o")
         expect(page.get_by_role("button", name="ball.npy 16")).to_be_visible(timeout=TIMEOUT_MS)
-        assert "icon.svg" in collector.recorded  # Which the page asked for while the viewer was gone.
         assert token_in(page) not in collector.recorded
         assert doors_opened(collector.secrets, [viewer.address]) == []
 
