@@ -13,7 +13,9 @@ from pellucid.settings import load
 
 def add_engine(running: "argparse._ArgumentGroup | argparse.ArgumentParser") -> None:
     running.add_argument(
-        "--engine", default="local", help="serial, local (threads), processes, or parsl:SITE (its name or file)"
+        "--engine",
+        default="local",
+        help="serial, local (threads), processes, parsl:SITE (its name or file), or spark://HOST:PORT",
     )
     running.add_argument(
         "--usage", type=Path, metavar="FILE", help="with parsl: what its workers used, as a plot (.svg) or as .json"

@@ -25,10 +25,11 @@ ENGINES = {
     "threads": "pellucid.engines.threads:ThreadsEngine",
     "processes": "pellucid.engines.processes:ProcessesEngine",
     "parsl": "pellucid.engines.parsl.engine:ParslEngine",
+    "spark": "pellucid.engines.spark:SparkEngine",
 }
 ALIASES = {"local": "threads"}
-WITH_SITES = ("parsl",)
-"""Engines whose workers are somewhere: parsl:SITE."""
+WITH_SITES = ("parsl", "spark")
+"""Engines whose workers are somewhere: parsl:SITE, spark://HOST:PORT."""
 
 
 @dataclass(frozen=True)
@@ -75,13 +76,13 @@ class LocalEngine:
 
 
 def make_engine(name: str = "local", options: EngineOptions | None = None) -> Engine:
-    """An engine by name: serial, local (threads), processes, parsl:SITE, or one that a third party plugged in."""
+    """An engine by name: serial, local (threads), processes, parsl:SITE, spark:SITE, or a third party's."""
     kind, colon, site = name.partition(":")
     wanted = ALIASES.get(kind, kind)
     options = options or EngineOptions.from_settings()
     if colon and wanted not in WITH_SITES:
         raise InvalidInput(f"The engine {kind} has no sites.", remedy=f"Use {kind}, or parsl:{site}.")
-    if options.usage_file is not None and wanted not in WITH_SITES:
+    if options.usage_file is not None and wanted != "parsl":
         raise InvalidInput(f"The engine {kind} does not report what its workers used.", remedy="Use --engine parsl.")
     if wanted in ENGINES:
         module, _, class_name = ENGINES[wanted].partition(":")

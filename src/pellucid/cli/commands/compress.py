@@ -55,7 +55,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="bricks trained at the same time, each in a process (default: GPUs, or 1)",
     )
     parser.add_argument(
-        "--engine", help="where models are trained: serial, processes, or parsl:SITE (its name or file)"
+        "--engine", help="where models are trained: serial, processes, parsl:SITE, or spark://HOST:PORT"
     )
     parser.add_argument("--device", help="cpu, cuda or cuda:1 (default: a GPU if available)")
     parser.add_argument("--seed", type=int, default=42, help="seed of the random numbers")

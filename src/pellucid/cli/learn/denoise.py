@@ -73,7 +73,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     running = parser.add_argument_group("running")
     running.add_argument("--device", default="auto", help="cpu, cuda or cuda:1 (default: a GPU if available)")
     running.add_argument("--memory", help="maximum memory, such as 4GiB (default: half of the free memory)")
-    running.add_argument("--engine", help="serial, local (threads), processes or parsl:SITE: trains and infers there")
+    running.add_argument("--engine", help="serial, local (threads), processes, parsl:SITE or spark://HOST:PORT")
 
 
 def run(options: argparse.Namespace) -> int:

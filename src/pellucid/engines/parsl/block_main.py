@@ -11,8 +11,6 @@ import sys
 from multiprocessing.connection import Connection
 from typing import Any
 
-import dill
-
 from pellucid.engines.partial_output import check_growing_output
 from pellucid.engines.worker import Failure, serve
 from pellucid.errors import PellucidError
@@ -36,10 +34,18 @@ def main() -> None:
 
 def pack_task(task: object) -> bytes:
     """By value where its class is defined in the program that runs, which workers do not have."""
-    return bytes(dill.dumps(task)) if type(task).__module__ == "__main__" else pickle.dumps(task)
+    if type(task).__module__ != "__main__":
+        return pickle.dumps(task)
+    import dill
+
+    return bytes(dill.dumps(task))
 
 
 def unpack_task(packed: bytes) -> Any:
+    if b"dill" not in packed:
+        return pickle.loads(packed)
+    import dill
+
     return dill.loads(packed)
 
 

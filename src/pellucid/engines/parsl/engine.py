@@ -1,33 +1,30 @@
 """The engine on Parsl: blocks on the workers of a site.
 
-Here: ParslEngine: which block goes to which workers, tries, and what is done with what comes back.
-Not here: what runs in a worker (worker), Parsl itself (session), sites (site).
+Here: ParslEngine: which workers a task gets.
+Not here: which block is sent when (remote_blocks), what runs there (worker), Parsl itself (session), sites (site).
 """
 
 import hashlib
 import threading
-from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
+from functools import partial
 from uuid import uuid4
 
 from pellucid.engines.budget import largest_need, max_workers
-from pellucid.engines.engine import EngineOptions, is_retryable
+from pellucid.engines.engine import EngineOptions
 from pellucid.engines.parsl.block_main import pack_task
 from pellucid.engines.parsl.session import ParslSession, session_of
 from pellucid.engines.parsl.site import LOCAL, WorkerKind, find_site, local_site, with_memory
 from pellucid.engines.parsl.usage import Usage
 from pellucid.engines.parsl.usage_report import UsageReport, check_usage_file
-from pellucid.engines.parsl.worker import BlockReply, BlockRequest
+from pellucid.engines.parsl.worker import BlockRequest
+from pellucid.engines.remote_blocks import BlockQueue, RemoteRun
 from pellucid.engines.task import BlockResult, Task, TaskContext
-from pellucid.engines.worker import Failure
 from pellucid.errors import InvalidInput, PellucidError, WorkerLost
 from pellucid.jobs.resources import Resources
 from pellucid.volume.blocks import Block
 
-POLL_S = 0.2
 WAITING = 1
 """Blocks that wait at the workers, so that none of these idles while a result travels."""
 
@@ -57,7 +54,8 @@ class ParslEngine:
     def run(self, task: Task, blocks: Sequence[Block], cancel: threading.Event) -> Iterator[BlockResult]:
         kind = self._kind(largest_need(task, blocks))
         session = session_of(self.site)
-        run = _Run(self, session, kind, _requests(self, session, kind, task, blocks))
+        queue = _queue(self, session, kind, task, blocks)
+        run = RemoteRun(queue, partial(session.submit, kind), partial(_error_of, site=self.site.name), self.usage)
         try:
             yield from run.results(cancel)
         finally:
@@ -83,21 +81,9 @@ def _options_of(kinds: Sequence[WorkerKind], options: EngineOptions) -> EngineOp
     return replace(options, workers=count, memory_bytes=min(kind.memory_bytes for kind in kinds) * count)
 
 
-@dataclass(frozen=True)
-class _Requests:
-    """What is sent for each block; and how many at once."""
-
-    first: BlockRequest
-    blocks: Sequence[Block]
-    at_once: int
-
-    def of(self, index: int) -> BlockRequest:
-        return replace(self.first, block=self.blocks[index])
-
-
-def _requests(
+def _queue(
     engine: ParslEngine, session: ParslSession, kind: WorkerKind, task: Task, blocks: Sequence[Block]
-) -> _Requests:
+) -> BlockQueue:
     needs, count = largest_need(task, blocks), kind.count
     memory = kind.memory_bytes
     if engine.site.is_automatic:
@@ -107,57 +93,8 @@ def _requests(
     packed = pack_task(task)
     key = hashlib.sha256(packed + repr((context, uuid4().hex)).encode()).hexdigest()
     stop = session.folder / f"stop-{uuid4().hex[:12]}"
-    return _Requests(BlockRequest(packed, key, context, blocks[0], str(stop), kind.name), blocks, count)
-
-
-class _Run:
-    """One task on its blocks."""
-
-    def __init__(self, engine: ParslEngine, session: ParslSession, kind: WorkerKind, requests: _Requests) -> None:
-        self._engine, self._session, self._kind, self._requests = engine, session, kind, requests
-        self._waiting = deque(range(len(requests.blocks)))
-        self._tries = [0] * len(requests.blocks)
-        self._running: dict[Future[BlockReply], int] = {}
-
-    def results(self, cancel: threading.Event) -> Iterator[BlockResult]:
-        at_once = self._requests.at_once + (WAITING if self._requests.at_once > 1 else 0)
-        while (self._waiting or self._running) and not cancel.is_set():
-            while self._waiting and len(self._running) < at_once:
-                self._submit(self._waiting.popleft())
-            done, _ = wait(self._running, timeout=POLL_S, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield from self._take(future)
-
-    def stop(self) -> None:
-        """No block is worked on when this returns."""
-        if not self._running:
-            return
-        stop = Path(self._requests.first.stop_file)
-        stop.touch()
-        wait(self._running)
-        stop.unlink(missing_ok=True)
-
-    def _submit(self, index: int) -> None:
-        self._tries[index] += 1
-        self._running[self._session.submit(self._kind, self._requests.of(index))] = index
-
-    def _take(self, future: Future[BlockReply]) -> Iterator[BlockResult]:
-        index = self._running.pop(future)
-        content = self._content(future, index)
-        if isinstance(content, BlockResult):
-            yield content
-        elif content is not None:
-            if not is_retryable(content.error) or self._tries[index] >= self._engine.options.attempts:
-                raise content.error
-            self._waiting.append(index)
-
-    def _content(self, future: Future[BlockReply], index: int) -> BlockResult | Failure | None:
-        error = future.exception()
-        if error is None:
-            reply = future.result()
-            self._engine.usage.append(reply.usage)
-            return reply.content
-        return Failure(_error_of(error, self._requests.blocks[index], self._engine.site.name))
+    first = BlockRequest(packed, key, context, blocks[0], str(stop), kind.name)
+    return BlockQueue(first, blocks, count + (WAITING if count > 1 else 0), engine.options.attempts)
 
 
 def _error_of(error: BaseException, block: Block, site: str) -> BaseException:
