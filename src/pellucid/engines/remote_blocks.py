@@ -1,6 +1,6 @@
 """Blocks on workers elsewhere: which are submitted when, tries, and what is done with what comes back.
 
-Here: BlockQueue; RemoteRun, one task on its blocks.
+Here: RemoteBlocks; RemoteRun, one task on its blocks.
 Not here: how a block gets to a worker (parsl.session, spark), what runs there (parsl.worker).
 """
 
@@ -22,7 +22,7 @@ POLL_S = 0.2
 
 
 @dataclass(frozen=True)
-class BlockQueue:
+class RemoteBlocks:
     """What is sent for each block. at_once: how many may be on their way. attempts: tries for each."""
 
     first: BlockRequest
@@ -39,7 +39,7 @@ class RemoteRun:
 
     def __init__(
         self,
-        queue: BlockQueue,
+        queue: RemoteBlocks,
         submit: Callable[[BlockRequest], "Future[BlockReply]"],
         error_of: Callable[[BaseException, Block], BaseException],
         usage: list[Usage],

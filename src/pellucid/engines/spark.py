@@ -22,7 +22,7 @@ from pellucid.engines.engine import EngineOptions
 from pellucid.engines.parsl.block_main import pack_task
 from pellucid.engines.parsl.usage import Usage
 from pellucid.engines.parsl.worker import BlockReply, BlockRequest, work_on_block
-from pellucid.engines.remote_blocks import BlockQueue, RemoteRun
+from pellucid.engines.remote_blocks import RemoteBlocks, RemoteRun
 from pellucid.engines.task import BlockResult, Task, TaskContext
 from pellucid.errors import MissingPackage, WorkerLost
 from pellucid.jobs.resources import Resources
@@ -58,7 +58,7 @@ class SparkEngine:
             free.put(context)
         with ThreadPoolExecutor(len(contexts)) as threads:
             submit = partial(self._submit, threads, free)
-            queue = BlockQueue(_first(task, blocks, contexts[0]), blocks, len(contexts), self.options.attempts)
+            queue = RemoteBlocks(_first(task, blocks, contexts[0]), blocks, len(contexts), self.options.attempts)
             running = RemoteRun(queue, submit, _error_of, self.usage)
             try:
                 yield from running.results(cancel)

@@ -19,7 +19,7 @@ from pellucid.engines.parsl.site import LOCAL, WorkerKind, find_site, local_site
 from pellucid.engines.parsl.usage import Usage
 from pellucid.engines.parsl.usage_report import UsageReport, check_usage_file
 from pellucid.engines.parsl.worker import BlockRequest
-from pellucid.engines.remote_blocks import BlockQueue, RemoteRun
+from pellucid.engines.remote_blocks import RemoteBlocks, RemoteRun
 from pellucid.engines.task import BlockResult, Task, TaskContext
 from pellucid.errors import InvalidInput, PellucidError, WorkerLost
 from pellucid.jobs.resources import Resources
@@ -83,7 +83,7 @@ def _options_of(kinds: Sequence[WorkerKind], options: EngineOptions) -> EngineOp
 
 def _queue(
     engine: ParslEngine, session: ParslSession, kind: WorkerKind, task: Task, blocks: Sequence[Block]
-) -> BlockQueue:
+) -> RemoteBlocks:
     needs, count = largest_need(task, blocks), kind.count
     memory = kind.memory_bytes
     if engine.site.is_automatic:
@@ -94,7 +94,7 @@ def _queue(
     key = hashlib.sha256(packed + repr((context, uuid4().hex)).encode()).hexdigest()
     stop = session.folder / f"stop-{uuid4().hex[:12]}"
     first = BlockRequest(packed, key, context, blocks[0], str(stop), kind.name)
-    return BlockQueue(first, blocks, count + (WAITING if count > 1 else 0), engine.options.attempts)
+    return RemoteBlocks(first, blocks, count + (WAITING if count > 1 else 0), engine.options.attempts)
 
 
 def _error_of(error: BaseException, block: Block, site: str) -> BaseException:
