@@ -202,6 +202,7 @@ def test_blocks_that_are_not_in_shared_memory_are_sent(peer: Listening) -> None:
     key = peer.provider.add("on a device", array, is_on_device=True)
     into = np.zeros_like(array)
     with client(is_local=True) as pulling:
+        assert pulling.map(peer.address, [key]) is None  # The connection stays good.
         pulling.pull({peer.address: [PullRequest(key, Box.whole((2, 3, 4)), into)]})
     assert (into == array).all()
 

@@ -61,7 +61,8 @@ class PeerClient:
         return self._on_connection(address, lambda it: it.describe(keys))
 
     def map(self, address: Address, keys: Sequence[bytes]) -> list[MappedBlock] | None:
-        """Blocks in the memory of another process of this machine; None where it is on another one."""
+        """Blocks in the memory of another process of this machine; None where it is on another one, or
+        where they are not in shared memory."""
         return self._on_connection(address, lambda it: it.map(keys) if it.is_local else None)
 
     def close(self) -> None:

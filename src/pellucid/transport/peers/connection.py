@@ -77,11 +77,14 @@ class PeerConnection:
         self._channel.write(Message(DESCRIBE, {}, pack_keys(keys)))
         return [(layout.shape, layout.dtype) for layout in unpack_layouts(self._next().body)]
 
-    def map(self, keys: Sequence[bytes]) -> list[MappedBlock]:
-        """Whole blocks in the memory of the other process, which does not write to them any more; nothing is copied."""
+    def map(self, keys: Sequence[bytes]) -> list[MappedBlock] | None:
+        """Whole blocks in the memory of the other process, which does not write to them any more; nothing is copied.
+        None where one is not in memory that can be shared, such as that of a GPU."""
         batch = str(next(self._batches))
         self._channel.write(Message(MAP, {"batch": batch}, pack_keys(keys)))
         layouts = unpack_layouts(self._next().body)
+        if len(layouts) < len(keys):
+            return None
         found = [self._mapped(layout) for layout in layouts]
         self._channel.write(Message(DONE, {"batch": batch}))
         self.forget_buffers()  # Each now belongs to whoever holds its block.

@@ -104,12 +104,14 @@ class _Connection:
             self._send_content(opened)
 
     def _map(self, message: Message, stack: ExitStack) -> None:
-        memories = []
-        for block in [self._opened(key, stack) for key in unpack_keys(message.body)]:
-            if block.memory is None or not self._channel.is_local:
-                raise InvalidInput("This block is not in shared memory.", remedy="Pull it instead.")
+        """Without layouts where a block is not in shared memory: it has to be pulled."""
+        blocks = [self._opened(key, stack) for key in unpack_keys(message.body)]
+        memories = [block.memory for block in blocks if block.memory is not None]
+        if len(memories) < len(blocks) or not self._channel.is_local:
+            self._send_layouts([])
+            return
+        for block in blocks:
             block.share()
-            memories.append(block.memory)
         self._send_layouts(memories)
         self._pins[message.get("batch")] = stack.pop_all()
 
