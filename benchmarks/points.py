@@ -39,22 +39,24 @@ RADII = {"touching": 1.0, "a third as large": 1 / 3, "three times as large": 3.0
 class Size:
     points: int
     image: int
-    edge: int
+    edges: tuple[int, ...]
     repeats: int
 
     def __str__(self) -> str:
-        return f"{amount(self.points, '')} spheres, {self.image}²; isosurface of {self.edge}³"
+        edges = " and ".join(f"{edge}³" for edge in self.edges)
+        return f"{amount(self.points, '')} spheres, {self.image}²; isosurface of {edges}"
 
 
-FULL = Size(points=1_000_000, image=1024, edge=256, repeats=7)
-QUICK = Size(points=100_000, image=512, edge=96, repeats=3)
+FULL = Size(points=1_000_000, image=1024, edges=(256, 512), repeats=7)
+QUICK = Size(points=100_000, image=512, edges=(96,), repeats=3)
 
 
 def main() -> None:
     given = options("Spheres and isosurfaces.")
     size, device = QUICK if given.is_quick else FULL, choose()
     rows = [sphere_row(name, scale, size, device) for name, scale in RADII.items()]
-    report("points", rows + surface_rows(size), str(size), given)
+    surfaces = [row for edge in size.edges for row in surface_rows(edge, size.repeats)]
+    report("points", rows + surfaces, str(size), given)
 
 
 def sphere_row(name: str, scale: float, size: Size, device: Device) -> Row:
@@ -81,8 +83,8 @@ def random_points(count: int) -> Points:
     return Points(random.random((count, 3), np.float32), random.uniform(0.2, 1.0, count))
 
 
-def surface_rows(size: Size) -> list[Row]:
-    voxels = waves(size.edge)
+def surface_rows(edge: int, repeats: int) -> list[Row]:
+    voxels = waves(edge)
     volume = Volume.from_array(voxels)
     functions: dict[str, Callable[[], object]] = {"ours": lambda: extract_isosurface(volume, 0.3)}
     try:
@@ -90,8 +92,8 @@ def surface_rows(size: Size) -> list[Row]:
         functions["VTK flying edges"] = vtk_surface(voxels, "vtkFlyingEdges3D")
     except ImportError as error:
         return [unavailable("isosurface", "VTK", str(error))]
-    times = interleave(functions, size.repeats)
-    return [shorter(f"isosurface of {size.edge}³", "s", times["ours"], peer, times[peer]) for peer in list(times)[1:]]
+    times = interleave(functions, repeats)
+    return [shorter(f"isosurface of {edge}³", "s", times["ours"], peer, times[peer]) for peer in list(times)[1:]]
 
 
 def waves(edge: int) -> Voxels:

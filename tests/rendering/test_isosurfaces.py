@@ -4,14 +4,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pellucid.box import Box, Shape
+from pellucid.device import choose, primitives, runtime
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.geometry.cube_cases import EDGES, triangle_table
 from pellucid.rendering.geometry.isosurfaces import extract_isosurface, isosurface_slabs, save_isosurface
 from pellucid.rendering.geometry.mesh_files import load_mesh
 from pellucid.rendering.geometry.shapes import Mesh
+from pellucid.rendering.geometry.surface_extraction import SurfacePlace, extract_surface
+from pellucid.rendering.reference.isosurfaces import surface_of
 from pellucid.volume.volume import Volume
 
 
@@ -87,8 +92,8 @@ def test_the_height_of_slabs_changes_nothing(slab_voxels: int) -> None:
     slabs = list(isosurface_slabs(volume, 127.0, None, slab_voxels))
     assert len(slabs) > 1
     assert np.array_equal(np.concatenate([slab.vertices for slab in slabs]), whole.vertices)
-    assert np.array_equal(np.concatenate([slab.triangles for slab in slabs]), whole.triangles)
-    assert all(slab.triangles.dtype == np.int64 for slab in slabs)
+    assert np.array_equal(np.concatenate([slab.numbered for slab in slabs]), whole.triangles)
+    assert all(slab.numbered.dtype == np.int64 for slab in slabs)
 
 
 def test_chunks_are_read_whole_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,12 +106,43 @@ def test_chunks_are_read_whole_and_once(monkeypatch: pytest.MonkeyPatch) -> None
         read.append(str(box).split(",")[0])
         return plain(self, box, out)
 
+    monkeypatch.setattr(Volume, "array", property(lambda _: None))
     monkeypatch.setattr(Volume, "chunk", property(lambda _: (8, EDGE, EDGE)))
     monkeypatch.setattr(Volume, "read", noted)
     slabs = list(isosurface_slabs(volume, 127.0, box, 3 * EDGE**2))
     assert read == ["3:8", "8:16", "16:22"]
     assert len(slabs) == 7
-    assert np.array_equal(np.concatenate([slab.triangles for slab in slabs]), expected.triangles)
+    assert np.array_equal(np.concatenate([slab.numbered for slab in slabs]), expected.triangles)
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_kernels_find_what_the_definition_says(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    shape = tuple(random.integers(1, [6, 6, 150]).tolist())
+    kind = random.choice(["u1", "i1", "u2", "i2", ">i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8", ">f4", "?"])
+    voxels = random.integers(-3 if np.dtype(kind).kind in "if" else 0, 4, shape).astype(kind)
+    if np.dtype(kind).kind == "f":
+        voxels[random.random(shape) < 0.1] = random.choice([np.nan, np.inf])
+    value = float(random.choice([-3.5, -1.0, 0.0, 0.5, 1.0, 2.75, 300.0]))
+    some = voxels[:, ::2] if random.random() < 0.3 else voxels
+    place = SurfacePlace((3, 5, 7), (0.5, 1.25, 2.0), is_last=bool(random.integers(2)))
+    found = extract_surface(some, value, place)
+    with np.errstate(invalid="ignore"):
+        vertices, triangles = surface_of(some, value, place.start, place.spacing, is_last=place.is_last)
+    assert np.array_equal(found.vertices, vertices)
+    assert np.array_equal(found.triangles, triangles)
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_the_surface_is_the_same() -> None:
+    device = choose("cuda")
+    voxels = np.ascontiguousarray(noise().read())
+    on_device = primitives(device).to_device(voxels)
+    found = extract_surface(runtime.start().array(on_device, device=device.name), 127.0, device=device)
+    vertices, triangles = surface_of(voxels, 127.0)
+    assert np.allclose(primitives(device).to_host(found.vertices), vertices, atol=1e-5)
+    assert np.array_equal(primitives(device).to_host(found.triangles), triangles)
 
 
 def test_a_box_has_its_part_at_its_place() -> None:
