@@ -137,7 +137,7 @@ def _has(box: Box, at: Any) -> bool:
 
 def test_what_blocks_cannot_show_is_refused() -> None:
     refused: tuple[tuple[dict[str, Any], str], ...] = (
-        ({"shading": "shadow"}, r"Shadow and occlusion shading do not support volumes split"),
+        ({"shading": "shadow"}, r"Shadows and occlusion do not support blocks\. Use one of these shadings: none"),
         ({"mode": "max"}, r"Projections do not support blocks\. Use one of: composite, isosurface"),
     )
     for layer, said in refused:

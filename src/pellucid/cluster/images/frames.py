@@ -28,6 +28,8 @@ from pellucid.rendering.scene import Scene
 
 MAX_THREADS = 32
 MODES = ("composite", "isosurface")
+SHADINGS = ("none", "gradient", "user")
+"""Those that look at what is around a sample. Light comes from blocks that other Workers have."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,9 @@ class ImagePlan:
             raise InvalidInput("The volumes have different transforms.", remedy="Place all volumes alike.")
         if any(layer.mode not in MODES for layer in self.scene.volumes):
             raise InvalidInput("Projections do not support blocks.", remedy=f"Use one of: {', '.join(MODES)}.")
+        if any(layer.shading not in SHADINGS for layer in self.scene.volumes):
+            what = "Shadows and occlusion do not support blocks."
+            raise InvalidInput(what, remedy=f"Use one of these shadings: {', '.join(SHADINGS)}.")
         if self.scene.points or self.scene.meshes or self.scene.slices:
             raise InvalidInput("Images of blocks show volumes only.", remedy="Remove points, meshes and slices.")
 
@@ -84,6 +89,14 @@ def draw_block(blocks: DeviceBlock | Sequence[DeviceBlock], start: Shape, plan: 
 
 def frame_of(images: Iterable[BlockImage], plan: ImagePlan) -> Frame:
     """One image of all blocks: every Worker that drew some puts rows of all of them together. They are released."""
+    pixels, workers = gather(images, plan)
+    depth = np.where(pixels[..., 4] < NOTHING_THERE, pixels[..., 4], np.inf).astype(np.float32)
+    names = ", ".join(map(str, workers))
+    return Frame(to_rgba8(pixels[..., :4], plan.scene.background), depth, FrameStatistics(names), plan.scene.sources)
+
+
+def gather(images: Iterable[BlockImage], plan: ImagePlan) -> tuple[Voxels, list[WorkerId]]:
+    """(height, width, 5): colour multiplied by opacity, opacity and depth; and the Workers that drew."""
     drawn = list(images)
     with ThreadPoolExecutor(min(MAX_THREADS, max(1, len(drawn)))) as pool:
         workers = sorted(set(pool.map(lambda image: image.block.handle.worker, drawn)))
@@ -93,9 +106,7 @@ def frame_of(images: Iterable[BlockImage], plan: ImagePlan) -> Frame:
         bands = pool.map(lambda n: _band(ordered, plan, workers[n], cuts[n], cuts[n + 1]), range(len(workers)))
         pixels = np.concatenate(list(bands))
         list(pool.map(lambda image: image.block.release(), ordered))
-    depth = np.where(pixels[..., 4] < NOTHING_THERE, pixels[..., 4], np.inf).astype(np.float32)
-    names = ", ".join(map(str, workers))
-    return Frame(to_rgba8(pixels[..., :4], plan.scene.background), depth, FrameStatistics(names), plan.scene.sources)
+    return pixels, workers
 
 
 def _band(images: Sequence[BlockImage], plan: ImagePlan, worker: WorkerId, start: int, stop: int) -> Voxels:
