@@ -58,6 +58,14 @@ class InvalidInput(PellucidError):
     """An invalid argument, option or setting."""
 
 
+class SceneChanged(InvalidInput):
+    """A change was meant for a revision that the scene no longer has."""
+
+    def __init__(self, meant_for: int, revision: int) -> None:
+        what = f"The scene changed: this change is for revision {meant_for}, the scene has {revision}."
+        super().__init__(what, remedy="Reload the scene and change it again.")
+
+
 class NotAllowed(PellucidError):
     """An action that this link, token or user has no permission for."""
 
@@ -107,20 +115,16 @@ class Truncated(PellucidError):
     """A file that is shorter than its header states."""
 
     def __init__(self, path: str, needs: int, has: int) -> None:
-        super().__init__(
-            f"{path} is truncated: expected {needs:,} bytes, found {has:,}.",
-            remedy="Copy it again, or wait until it is fully written.",
-        )
+        remedy = "Copy it again, or wait until it is fully written."
+        super().__init__(f"{path} is truncated: expected {needs:,} bytes, found {has:,}.", remedy)
 
 
 class Incomplete(PellucidError):
     """An output whose writer was interrupted."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(
-            f"{path} is incomplete: writing it was interrupted.",
-            remedy="Run the same command again; it continues where it stopped.",
-        )
+        remedy = "Run the same command again; it continues where it stopped."
+        super().__init__(f"{path} is incomplete: writing it was interrupted.", remedy)
 
 
 class Corrupted(PellucidError):
@@ -263,10 +267,8 @@ class WorkerLost(PellucidError):
     is_transient = True
 
     def __init__(self, doing: str, why: str) -> None:
-        super().__init__(
-            f"A worker process died while {doing}: {why}.",
-            remedy="If it ran out of memory, lower the memory budget or the number of processes, then try again.",
-        )
+        remedy = "If it ran out of memory, lower the memory budget or the number of processes, then try again."
+        super().__init__(f"A worker process died while {doing}: {why}.", remedy)
 
 
 class BlockLost(PellucidError):
@@ -367,9 +369,8 @@ class JobEnded(PellucidError):
 
     def __init__(self, name: str, why: str, log: Iterable[str] = ()) -> None:
         text = "; ".join(line.strip() for line in log)
-        super().__init__(
-            f"{name} did not start: {why}", remedy=f"Last lines of its log: {text}" if text else "Start another one."
-        )
+        remedy = f"Last lines of its log: {text}" if text else "Start another one."
+        super().__init__(f"{name} did not start: {why}", remedy)
 
 
 class SchedulerUnreachable(PellucidError):

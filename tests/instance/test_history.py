@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from pellucid.errors import InvalidInput
+from pellucid.errors import InvalidInput, SceneChanged
 from pellucid.instance.protocol.shared_types import Change
 from pellucid.instance.scene.history import History, ScenePair
 from pellucid.rendering.camera import Camera
@@ -97,5 +97,5 @@ def test_the_other_scene_is_changed_by_itself() -> None:
 
 
 def test_a_wrong_revision_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="for revision 5, the scene has 0"):
+    with pytest.raises(SceneChanged, match="for revision 5, the scene has 0"):
         History(Scene()).require(5)

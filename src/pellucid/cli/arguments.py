@@ -1,11 +1,12 @@
 """Arguments that several commands take, parsed once.
 
-Here: text to numbers, shapes, ranges, sizes and colours; headerless files; whether an output has a folder.
+Here: text to numbers, shapes, ranges, sizes, times and colours; headerless files; whether an output has a folder.
 Not here: what the commands do with them.
 """
 
 import argparse
 import re
+import sys
 from collections.abc import Sequence
 from math import isfinite, nan
 from pathlib import Path
@@ -14,7 +15,9 @@ from typing import TYPE_CHECKING, Literal
 from pellucid.box import Shape, triple
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
+from pellucid.settings import parse_size
 
+TIME_UNITS_S = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 OPTION = re.compile(r"--[a-z][a-z-]*")
 NEGATIVE = re.compile(r"-(\.?\d|inf|nan|[xyz]$)", re.IGNORECASE)
 
@@ -75,6 +78,33 @@ def count_argument(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
     return int(text)
+
+
+def bytes_argument(text: str) -> int:
+    """Bytes: ``131kB``, ``1MB``, ``4GiB`` or a number.
+
+    >>> bytes_argument("1.5MB")
+    1500000
+    """
+    try:
+        size = parse_size(text)
+    except ValueError:
+        size = -1
+    if not 0 <= size <= sys.maxsize:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a size. Use a number of bytes, such as 131kB or 4GiB")
+    return size
+
+
+def time_argument(text: str) -> float:
+    """Seconds: ``60``, ``60s``, ``5min`` or ``2h``.
+
+    >>> time_argument("5min")
+    300.0
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d*)?)\s*(s|min|m|h|)", text.strip())
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a time. Use a number and a unit, such as 60s or 5min")
+    return float(match[1]) * TIME_UNITS_S[match[2]]
 
 
 def shape_argument(text: str) -> Shape:

@@ -5,19 +5,18 @@ Not here: what is drawn (rendering.labels), the table (rendering.label_list).
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pellucid.client.connection import Connection
+from pellucid.client.scene_changes import SceneChange, change_scene, read_scene
 from pellucid.dataclass_json import from_json
 from pellucid.errors import InvalidInput
 from pellucid.rendering.label_list import LabelList, LabelRow
 from pellucid.rendering.labels import Color, LabelColor, Labels
 from pellucid.rendering.scene import Scene
-
-MAX_TRIES = 20
 
 
 class ViewerLabels:
@@ -35,7 +34,7 @@ class ViewerLabels:
 
     def __getitem__(self, label: int) -> LabelColor:
         """Name, colour and visibility of a label."""
-        _, _, labels = self._read()
+        _, labels = self._labels_in(read_scene(self._connection)[0])
         return next((one for one in labels.colors if one.label == label), LabelColor(label))
 
     def set(
@@ -75,15 +74,13 @@ class ViewerLabels:
     @property
     def list(self) -> LabelList:
         """The table with its unit."""
-        number, _, _ = self._read()
-        found = json.loads(self._connection.exchange("GET", "/api/labels", layer=number))
+        found = json.loads(self._connection.exchange("GET", "/api/labels", layer=self._index))
         labels: LabelList = from_json(LabelList, found, "labels")
         return labels
 
     def to_csv(self) -> str:
         """The table as the text of a CSV file."""
-        number, _, _ = self._read()
-        return self._connection.exchange("GET", "/api/labels", layer=number, format="csv").decode()
+        return self._connection.exchange("GET", "/api/labels", layer=self._index, format="csv").decode()
 
     def paint(
         self,
@@ -97,8 +94,7 @@ class ViewerLabels:
         """Give a label to the voxels that a brush touches, drawn through voxels (z, y, x). radius: in voxels, along
         the axis with the finest spacing. axis: a disc in the slice across it; without it, a ball. only: voxels with
         this label alone. The file that the labels were opened from stays as it is."""
-        number, _, _ = self._read()
-        body = {"layer": number, "label": label, "points": points, "radius": radius, "axis": axis, "only": only}
+        body = {"layer": self._index, "label": label, "points": points, "radius": radius, "axis": axis, "only": only}
         self._connection.ask("POST", "/api/paint", body)
 
     def erase(
@@ -114,8 +110,7 @@ class ViewerLabels:
 
     def save(self, path: str | Path) -> None:
         """Write the labels to a new Zarr or HDF5 file on the viewer's machine."""
-        number, _, _ = self._read()
-        self._connection.ask("POST", "/api/labels/save", {"layer": number, "path": str(path)})
+        self._connection.ask("POST", "/api/labels/save", {"layer": self._index, "path": str(path)})
 
     def _set_visible(self, labels: tuple[int, ...], *, is_visible: bool) -> None:
         def changed(known: Labels) -> Labels:
@@ -125,29 +120,26 @@ class ViewerLabels:
 
         self._change(changed)
 
-    def _read(self) -> tuple[int, int, Labels]:
-        """The index of the layer, the revision, and its labels."""
-        snapshot = self._connection.ask("GET", "/api/scene")
-        scene: Scene = from_json(Scene, snapshot["scene"], "scene")
+    @property
+    def _index(self) -> int:
+        """The index of the layer."""
+        return self._labels_in(read_scene(self._connection)[0])[0]
+
+    def _labels_in(self, scene: Scene) -> tuple[int, Labels]:
+        """The index of the layer, and its labels."""
         for number, layer in enumerate(scene.volumes):
             if layer.labels is not None and self._layer in (None, number):
-                return number, int(snapshot["revision"]), layer.labels
+                return number, layer.labels
         remedy = 'Call render_volume(labels, how="labels") first.'
         which = "The viewer shows no labels." if self._layer is None else f"Layer {self._layer} has no labels."
         raise InvalidInput(which, remedy=remedy)
 
-    def _change(self, change: Any) -> None:
-        """Apply a change to the labels as they are; again, if someone else changed the scene meanwhile."""
-        for tries_left in reversed(range(MAX_TRIES)):
-            number, revision, labels = self._read()
-            changes = [{"path": ["volumes", number, "labels"], "value": asdict(change(labels))}]
-            try:
-                self._connection.ask("PATCH", "/api/scene", {"changes": changes, "revision": revision})
-            except InvalidInput as error:
-                if not error.what.startswith("The scene changed") or not tries_left:
-                    raise
-            else:
-                return
+    def _change(self, change: Callable[[Labels], Labels]) -> None:
+        def changed(scene: Scene) -> SceneChange:
+            number, labels = self._labels_in(scene)
+            return ("volumes", number, "labels"), asdict(change(labels))
+
+        change_scene(self._connection, changed)
 
 
 def _all_shown(labels: Labels) -> Labels:

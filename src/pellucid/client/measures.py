@@ -7,16 +7,14 @@ Not here: what they are (rendering.measures), reading voxels (workers).
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
 
 from pellucid.client.connection import Connection
+from pellucid.client.scene_changes import change_scene, read_scene
 from pellucid.dataclass_json import from_json
 from pellucid.errors import InvalidInput
 from pellucid.rendering.camera import Vector
 from pellucid.rendering.measures import Measure, MeasureKind, MeasureList, MeasureRow, RegionValues
-from pellucid.rendering.scene import Scene
 
-MAX_TRIES = 20
 Point = Sequence[float]
 
 
@@ -27,13 +25,13 @@ class ViewerMeasures:
         self._connection = connection
 
     def __iter__(self) -> Iterator[Measure]:
-        return iter(self._read()[1])
+        return iter(self._read())
 
     def __len__(self) -> int:
-        return len(self._read()[1])
+        return len(self._read())
 
     def __getitem__(self, index: int) -> Measure:
-        return self._read()[1][index]
+        return self._read()[index]
 
     def add(
         self, kind: MeasureKind, points: Sequence[Point], *, name: str = "", text: str = "", layer: int = 0
@@ -85,24 +83,11 @@ class ViewerMeasures:
     def _fetch(self, format: str) -> str:
         return self._connection.exchange("GET", "/api/measures", format=format).decode()
 
-    def _read(self) -> tuple[int, tuple[Measure, ...]]:
-        snapshot = self._connection.ask("GET", "/api/scene")
-        scene: Scene = from_json(Scene, snapshot["scene"], "scene")
-        return int(snapshot["revision"]), scene.measures
+    def _read(self) -> tuple[Measure, ...]:
+        return read_scene(self._connection)[0].measures
 
     def _change(self, change: Callable[[tuple[Measure, ...]], tuple[Measure, ...]]) -> None:
-        """Apply a change to the measures as they are; again, if someone else changed the scene meanwhile."""
-        for tries_left in reversed(range(MAX_TRIES)):
-            revision, measures = self._read()
-            value: Any = [asdict(one) for one in change(measures)]
-            changes = [{"path": ["measures"], "value": value}]
-            try:
-                self._connection.ask("PATCH", "/api/scene", {"changes": changes, "revision": revision})
-            except InvalidInput as error:
-                if not error.what.startswith("The scene changed") or not tries_left:
-                    raise
-            else:
-                return
+        change_scene(self._connection, lambda scene: (("measures",), [asdict(one) for one in change(scene.measures)]))
 
 
 def _without(measures: tuple[Measure, ...], index: int) -> tuple[Measure, ...]:

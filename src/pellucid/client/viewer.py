@@ -24,7 +24,7 @@ from pellucid.client.labels import ViewerLabels
 from pellucid.client.login import bearer_for
 from pellucid.client.measures import ViewerMeasures
 from pellucid.client.networks import AppliedNetwork, NetworkOptions, apply_network
-from pellucid.dataclass_json import from_json
+from pellucid.client.scene_changes import read_scene
 from pellucid.errors import InvalidInput, ViewerUnreachable
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Spacing, Voxels
@@ -233,8 +233,7 @@ class Viewer(ViewerLifecycle):
     @property
     def scene(self) -> Scene:
         """The whole scene, as it is shown now."""
-        scene: Scene = from_json(Scene, self._connection.ask("GET", "/api/scene")["scene"], "scene")
-        return scene
+        return read_scene(self._connection)[0]
 
     @scene.setter
     def scene(self, scene: Scene) -> None:

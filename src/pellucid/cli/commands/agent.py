@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from pellucid.cli.arguments import count_argument, number_argument, shape_argument
+from pellucid.cli.arguments import bytes_argument, count_argument, number_argument, shape_argument
 from pellucid.cli.browser import has_browser, open_browser
 from pellucid.client.agent_client import AgentClient
 from pellucid.client.job_viewers import PendingViewer, request_viewer
@@ -19,7 +19,6 @@ from pellucid.errors import InvalidInput
 from pellucid.instance.lifecycle.viewer_records import running_viewers
 from pellucid.jobs.job_state import OVER
 from pellucid.jobs.site import OVERRIDES
-from pellucid.settings import parse_size
 
 CHOICES = ("partition", "account", "constraint", "scheduler")
 ASK_AGAIN_S = 30.0
@@ -86,7 +85,7 @@ def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
 def _add_place(parser: argparse.ArgumentParser) -> None:
     """Options that viewers and tasks share."""
     parser.add_argument("--name", default="", help="name shown in the list")
-    parser.add_argument("--memory", default="0", help="memory, such as 64GiB (default: estimated)")
+    parser.add_argument("--memory", type=bytes_argument, default=0, help="memory, such as 64GiB (default: estimated)")
     parser.add_argument("--cores", type=count_argument, default=0, help="number of CPU cores")
     place = parser.add_argument_group("job options, as far as the site allows them")
     for name in CHOICES:
@@ -117,7 +116,7 @@ def run_task(options: argparse.Namespace) -> int:
     agent = AgentClient.find_or_start()
     request: dict[str, Any] = {
         "arguments": options.arguments, "folder": str(Path.cwd()), "gpus": options.gpus,
-        "memory_bytes": parse_size(options.memory), "cores": options.cores, "overrides": _overrides(options),
+        "memory_bytes": options.memory, "cores": options.cores, "overrides": _overrides(options),
     }  # fmt: skip
     if options.each:
         started = agent.run_batch(request | {"files": [str(Path(file).absolute()) for file in options.each]})

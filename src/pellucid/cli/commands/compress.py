@@ -5,15 +5,19 @@ Not here: compressing (pellucid.neural.compression).
 """
 
 import argparse
-import re
 from pathlib import Path
 
 from pellucid.box import Shape
-from pellucid.cli.arguments import add_source, count_argument, shape_argument, source_location
-from pellucid.errors import InvalidInput
+from pellucid.cli.arguments import (
+    add_source,
+    bytes_argument,
+    count_argument,
+    shape_argument,
+    source_location,
+    time_argument,
+)
+from pellucid.cli.optional_packages import requires_extra
 
-_UNITS = {"": 1, "B": 1, "KB": 1000, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
-_TIMES = {"": 1.0, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
 MODELS = ("adaptive", "pyramid", "amgsrn", "fvsrn", "ngp")
 
 
@@ -23,7 +27,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument("-o", "--output", required=True, type=Path, help="neural field to write, FILE.plf")
     parser.add_argument(
         "--size",
-        type=size_in_bytes,
+        type=bytes_argument,
         metavar="BYTES",
         help="size of the field, such as 1MB (default: 1/100 of the volume); of a series, for each time step",
     )
@@ -34,7 +38,9 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         metavar="E",
         help="largest error of any voxel, in the volume's units; the remaining error is stored too",
     )
-    parser.add_argument("--time", type=seconds, metavar="T", help="training time for everything, such as 60s or 5min")
+    parser.add_argument(
+        "--time", type=time_argument, metavar="T", help="training time for everything, such as 60s or 5min"
+    )
     parser.add_argument("--steps", type=count_argument, help="number of training steps")
     parser.add_argument("--model", choices=MODELS, default="adaptive", help="kind of network")
     parser.add_argument(
@@ -64,14 +70,8 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 
 def run(options: argparse.Namespace) -> int:
-    try:
+    with requires_extra("neural"):
         from pellucid.neural.compression import CompressionOptions, compress
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise InvalidInput(
-            "Compressing needs PyTorch, which is not installed.", remedy="pip install 'pellucid[neural]'"
-        ) from None
     chosen = CompressionOptions(
         size=options.size,
         psnr=options.psnr,
@@ -111,33 +111,3 @@ def ghost_argument(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
     return int(text)
-
-
-def size_in_bytes(text: str) -> int:
-    """A number of bytes: 131072, 131kB, 1MB, 1MiB.
-
-    >>> size_in_bytes("1.5MB")
-    1500000
-    """
-    found = re.fullmatch(r"\s*([0-9.]+)\s*([kKmMgG]?i?[bB]?)\s*", text)
-    try:
-        return int(float(found[1]) * _UNITS[found[2].upper() if found[2].upper() in _UNITS else found[2].upper() + "B"])  # type: ignore[index]
-    except (TypeError, ValueError, KeyError, OverflowError):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a size. Use a number of bytes, such as 131kB or 1MB."
-        ) from None
-
-
-def seconds(text: str) -> float:
-    """A time: 60, 60s, 5min.
-
-    >>> seconds("5min")
-    300.0
-    """
-    found = re.fullmatch(r"\s*([0-9.]+)\s*(s|min|m|h|)\s*", text)
-    try:
-        return float(found[1]) * _TIMES[found[2]]  # type: ignore[index]
-    except (TypeError, ValueError):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a time. Use seconds or minutes, such as 60s or 5min."
-        ) from None

@@ -15,9 +15,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pellucid import progress
+from pellucid.cli.arguments import bytes_argument
 from pellucid.errors import InvalidInput, NotFound
 from pellucid.python_processes import module_command
-from pellucid.settings import parse_size
 from pellucid.transport.host import ReceiveLimits
 from pellucid.transport.lane_check import LaneCheck, LaneTestHost, check_lanes
 from pellucid.transport.server import Listener
@@ -30,7 +30,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument(
         "--token-file", type=Path, metavar="FILE", help="file with the token of both ends; listen creates it"
     )
-    parser.add_argument("--size", type=parse_size, default=2**28, help="amount of data to send (default: 256MiB)")
+    parser.add_argument("--size", type=bytes_argument, default=2**28, help="amount of data to send (default: 256MiB)")
     parser.set_defaults(run=run)
 
 

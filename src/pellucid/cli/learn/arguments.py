@@ -1,17 +1,13 @@
 """Arguments that commands which train have in common.
 
-Here: add_training, learning_changes, time_argument; what is said where PyTorch is missing.
+Here: add_training, learning_changes, learning_control, training_engine.
 Not here: the commands (denoise).
 """
 
 import argparse
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from pellucid.cli.arguments import count_argument, positive_argument
-from pellucid.cli.commands.compress import seconds
-from pellucid.errors import InvalidInput
+from pellucid.cli.arguments import count_argument, positive_argument, time_argument
 from pellucid.learn.training.options import OPTIMISERS, PRECISIONS, LearningControl
 
 if TYPE_CHECKING:
@@ -32,7 +28,7 @@ def add_training(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--gpus", type=count_argument, default=1, help="GPUs that train together")
     group.add_argument(
         "--time-limit",
-        type=seconds,
+        type=time_argument,
         metavar="T",
         default=float("inf"),
         help="save and end after this time, such as 50min, with exit code 75; the same command continues",
@@ -58,16 +54,3 @@ def training_engine(name: str | None, memory: str | None) -> "Engine | None":
     from pellucid.settings import load
 
     return make_engine(name, EngineOptions(1, load(memory_bytes=memory).memory_bytes, attempts=1))
-
-
-@contextmanager
-def needing_torch(what: str) -> Iterator[None]:
-    """An error with the command that installs PyTorch where it is missing."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if error.name not in ("torch", "onnx", "yaml"):
-            raise
-        raise InvalidInput(
-            f"{what} needs {error.name}, which is not installed.", remedy="pip install 'pellucid[learn]'"
-        ) from None

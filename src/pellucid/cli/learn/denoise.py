@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from pellucid.cli.arguments import count_argument, range_argument, shape_argument
 from pellucid.cli.commands.info import report as show_facts
-from pellucid.cli.learn.arguments import add_training, learning_changes, needing_torch, training_engine
+from pellucid.cli.learn.arguments import add_training, learning_changes, training_engine
+from pellucid.cli.optional_packages import requires_extra
 from pellucid.cli.reconstruct.command import add_scan, add_steps
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
@@ -77,7 +78,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    with needing_torch("Denoising"):
+    with requires_extra("learn"):
         from pellucid.learn.denoise.pipeline import denoise
     report = denoise(_request(options), _running(options))
     show_facts(Location.parse(options.output))

@@ -14,9 +14,9 @@ from pellucid.cli.learn.arguments import (
     add_training,
     learning_changes,
     learning_control,
-    needing_torch,
     training_engine,
 )
+from pellucid.cli.optional_packages import requires_extra
 
 if TYPE_CHECKING:
     from pellucid.learn.training.loop import LearningResult
@@ -94,7 +94,7 @@ def _add_network(parser: argparse.ArgumentParser) -> None:
 
 
 def run_segment(options: argparse.Namespace) -> int:
-    with needing_torch("Training"):
+    with requires_extra("learn"):
         from pellucid.learn.segment.options import SegmentOptions
         from pellucid.learn.segment.training import SegmentRequest, train_segmentation
     usual = SegmentOptions()
@@ -115,7 +115,7 @@ def run_segment(options: argparse.Namespace) -> int:
 
 
 def run_superres(options: argparse.Namespace) -> int:
-    with needing_torch("Training"):
+    with requires_extra("learn"):
         from pellucid.learn.superres.degradation import Degradation
         from pellucid.learn.superres.options import SuperResolutionOptions
         from pellucid.learn.superres.stages import SuperResolutionRequest, train_super_resolution

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from pellucid.errors import InvalidInput
+from pellucid.errors import InvalidInput, SceneChanged
 from pellucid.instance.protocol.shared_types import Change, View
 from pellucid.instance.scene.edits import sources, with_changes
 from pellucid.rendering.camera import Camera
@@ -71,8 +71,7 @@ class History:
     def require(self, revision: int) -> None:
         """Refuse what was meant for another revision."""
         if revision != self.revision:
-            what = f"The scene changed: this change is for revision {revision}, the scene has {self.revision}."
-            raise InvalidInput(what, remedy="Reload the scene and change it again.")
+            raise SceneChanged(revision, self.revision)
 
     def patched(self, changes: Sequence[Change], view: View) -> ScenePair:
         """What the changes would lead to."""
