@@ -16,7 +16,10 @@ from scipy import ndimage
 
 from pellucid.box import Box, Shape
 from pellucid.cli.main import main
+from pellucid.engines.budget import largest_need
 from pellucid.engines.engine import EngineOptions, make_engine
+from pellucid.engines.serial import SerialEngine
+from pellucid.engines.task import BlockResult, TaskContext
 from pellucid.errors import InvalidInput, NotEnoughMemory, OutputExists
 from pellucid.formats.protocol import Voxels
 from pellucid.infer.apply import OutputValues, RunControl, apply_network, segment
@@ -27,6 +30,7 @@ from pellucid.infer.network_files.network import NetworkForm
 from pellucid.infer.network_files.transforms import ValueTransform
 from pellucid.infer.planning import plan_windows
 from pellucid.infer.windows import Windows
+from pellucid.jobs.resources import Resources
 from pellucid.settings import load, use
 from pellucid.volume.volume import Volume, open_volume
 from tests.conversion.interrupted import StopsAfter
@@ -180,6 +184,31 @@ def test_labels_of_several_classes_are_the_largest(source: Path, tmp_path: Path)
     with volume:
         grey = np.load(source).astype(int) - 100
         np.testing.assert_array_equal(volume.read(), np.where(grey > 0, 2, 0) + (grey == 0) * 0)
+
+
+class GpuWorkers(SerialEngine):
+    """An engine whose workers have a GPU each; the CPU stands for it."""
+
+    def capacity(self) -> Resources:
+        return replace(super().capacity(), gpus=1)
+
+    def run(self, task: Any, blocks: Any, cancel: Any) -> Any:
+        self.needs = largest_need(task, blocks)
+        with task.open(TaskContext("cpu", 1, 2**30)) as work:
+            yield from (BlockResult(block.index, work(block)) for block in blocks)
+
+
+@pytest.mark.parametrize(("device", "gpus"), [("auto", 1), ("cuda", 1), ("cpu", 0)])
+def test_workers_with_gpus_compute_on_them(
+    device: str, gpus: int, source: Path, network: Path, expected: Voxels, tmp_path: Path
+) -> None:
+    """Also where the program that starts it has none."""
+    engine = GpuWorkers(EngineOptions(1, 2**30))
+    options = InferenceOptions(chunk=(16, 16, 16), device=device)
+    volume, _ = apply_network(source, tmp_path / "out.n5", network, options, control=RunControl(engine))
+    with volume:
+        assert_close(volume.read(), expected)
+    assert engine.needs.gpus == gpus
 
 
 def test_a_box_is_a_volume_of_its_own(source: Path, network: Path, tmp_path: Path, voxels: Voxels) -> None:

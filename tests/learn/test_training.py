@@ -12,7 +12,10 @@ import pytest
 import torch
 
 from pellucid.engines.engine import EngineOptions, make_engine
+from pellucid.engines.serial import SerialEngine
+from pellucid.engines.task import BlockResult, TaskContext
 from pellucid.errors import InvalidInput
+from pellucid.jobs.resources import Resources
 from pellucid.learn.training.averaging import AveragedNetwork
 from pellucid.learn.training.batches import Batches
 from pellucid.learn.training.curve import read_curve
@@ -20,7 +23,7 @@ from pellucid.learn.training.event_files import EventFile, crc32c
 from pellucid.learn.training.loop import TrainingLoop
 from pellucid.learn.training.options import LearningControl, LearningOptions
 from pellucid.learn.training.replicas import Replicas
-from pellucid.learn.training.running import run_training, train_on
+from pellucid.learn.training.running import run_training, train_on, training_device
 from pellucid.learn.training.state_folder import TrainingFolder
 from pellucid.neural import checkpoints
 from tests.learn.small_training import OPTIONS, SmallJob, SmallObjective, Waves
@@ -109,6 +112,30 @@ def test_seeds_change_the_result_and_nothing_else_does(tmp_path: Path) -> None:
 def test_any_engine_gives_the_same(tmp_path: Path) -> None:
     engine = make_engine("processes", EngineOptions(1, 2**31))
     train_on(engine, SmallJob(), tmp_path / "training", tmp_path / "out", CONTROL)
+    with np.load(tmp_path / "out" / "weights.npz") as file:
+        assert_same({name: file[name] for name in file.files}, trained(tmp_path / "here"))
+
+
+class GpuWorker(SerialEngine):
+    """An engine whose worker has a GPU; the CPU stands for it."""
+
+    def capacity(self) -> Resources:
+        return replace(super().capacity(), gpus=1)
+
+    def run(self, task: Any, blocks: Any, cancel: Any) -> Any:
+        (block,) = blocks
+        self.gpus = task.needs(block).gpus
+        with task.open(TaskContext("cpu", 1, 2**30)) as work:
+            yield BlockResult(block.index, work(block))
+
+
+@pytest.mark.parametrize(("device", "gpus"), [("auto", 1), ("cuda", 1), ("cpu", 0)])
+def test_a_worker_with_a_gpu_trains_on_it(device: str, gpus: int, tmp_path: Path) -> None:
+    """Also where the program that starts it has none."""
+    engine, control = GpuWorker(EngineOptions(1, 2**31)), replace(CONTROL, device=device)
+    assert training_device(engine, control) == ("cuda" if gpus else "cpu")
+    train_on(engine, SmallJob(), tmp_path / "training", tmp_path / "out", control)
+    assert engine.gpus == gpus
     with np.load(tmp_path / "out" / "weights.npz") as file:
         assert_same({name: file[name] for name in file.files}, trained(tmp_path / "here"))
 

@@ -69,7 +69,7 @@ class InferenceOptions:
     also: further volumes, the other channels or inputs of the network. after: networks that run before it, in order,
     without storing what they make, unless it goes to middle, a new volume. box, level: the part and the resolution to
     take. window: (z, y, x), instead of the largest that fits. levels, chunk, codec: of the output. device: auto, cpu,
-    cuda or cuda:1.
+    cuda or cuda:1; of an engine whose workers have GPUs, these are used unless it is cpu.
     """
 
     also: tuple[Source, ...] = ()
@@ -121,7 +121,8 @@ class InferenceJob:
             check_channels(network, sources[-1].channels)
             statistics = _statistics(network.form.preprocess, sources[-1], volumes if not plans else ())
             window = options.window if network is networks[-1] else None
-            plan, predictor = _plan(network, sources[-1].shape, statistics, engine, (options.device, window))
+            device = "auto" if _worker_gpus(options, engine) else options.device
+            plan, predictor = _plan(network, sources[-1].shape, statistics, engine, (device, window))
             plans.append(plan)
             predictors.append(predictor)
             sources.append(PredictedSource(predictor, sources[-1]))
@@ -153,6 +154,7 @@ class InferenceJob:
             output_chunk=grain,
             source_itemsize=max(volume.dtype.itemsize for volume in self.volumes),
             device=self.options.device,
+            gpus=_worker_gpus(self.options, self.engine),
         )
         return [plan_stage("Applying the network", task, self.engine, partial.folder)]
 
@@ -174,6 +176,11 @@ class InferenceJob:
             )
             for plan, predictor, source, factor in zip(task.plans, self.predictors, self.sources, factors, strict=True)
         )
+
+
+def _worker_gpus(options: InferenceOptions, engine: Engine) -> int:
+    """GPUs that each block gets where it is computed; this machine may have none."""
+    return 0 if options.device == "cpu" else min(1, engine.capacity().gpus)
 
 
 def _plan(

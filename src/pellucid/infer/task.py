@@ -26,6 +26,7 @@ from pellucid.infer.sources import VolumeSource, VoxelSource
 from pellucid.infer.statistics import ValueStatistics
 from pellucid.infer.window_cache import WindowCache
 from pellucid.infer.windows import Windows, input_box
+from pellucid.jobs.resources import Resources
 from pellucid.volume.blocks import Block
 from pellucid.volume.volume import open_volume
 
@@ -102,7 +103,8 @@ class NetworkTask(OutputTask):
     """Fill level 0 of the target with what a chain of networks makes of the sources.
 
     sources: volumes of one shape, each a channel. region: the part of them that is computed.
-    plans: of the networks, in the order in which they run. source_itemsize: for the memory estimate.
+    plans: of the networks, in the order in which they run. source_itemsize: for the memory estimate. gpus: that each
+    block needs, of an engine whose workers have some; 0 for networks that run on ``device``.
     """
 
     sources: tuple[str, ...]
@@ -114,6 +116,7 @@ class NetworkTask(OutputTask):
     output_chunk: Shape
     source_itemsize: int
     device: str
+    gpus: int = 0
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -141,9 +144,12 @@ class NetworkTask(OutputTask):
             total += prod(shape) * itemsize + plan.window_bytes + plan.choice.cache_bytes
         return total
 
+    def needs(self, block: Block) -> Resources:
+        return Resources(self.cost(block.core.shape), gpus=self.gpus)
+
     @contextmanager
     def open(self, context: TaskContext) -> Iterator[Work]:
-        predictors = [plan.open(self.device) for plan in self.plans]
+        predictors = [plan.open(context.device if self.gpus else self.device) for plan in self.plans]
         with ExitStack() as stack:
             volumes = [stack.enter_context(open_volume(source)) for source in self.sources]
             writer = stack.enter_context(closing(open_writer(Location.parse(self.target), self.layout, resume=True)))

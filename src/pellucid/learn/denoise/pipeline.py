@@ -38,9 +38,8 @@ from pellucid.learn.networks.unet import UNetForm
 from pellucid.learn.quality.regions import signal_to_noise
 from pellucid.learn.quality.shell_correlation import ShellCorrelation
 from pellucid.learn.training.curve import LearningCurve
-from pellucid.learn.training.devices import choose_devices
 from pellucid.learn.training.options import LearningControl
-from pellucid.learn.training.running import train_on
+from pellucid.learn.training.running import train_on, training_device
 from pellucid.learn.training.state_folder import TrainingFolder
 from pellucid.learn.training.time_limit import TimeLimitReached
 from pellucid.volume.volume import Volume, open_volume
@@ -114,7 +113,6 @@ class _Run:
             return self.network
         growing = self.folder / NETWORK
         shutil.rmtree(growing, ignore_errors=True)
-        device = choose_devices(self.running.device, self.running.gpus)[0]
         control = LearningControl(
             self.running.device,
             self.running.gpus,
@@ -122,7 +120,7 @@ class _Run:
             self.running.threads,
             self.running.loaders,
         )
-        job = self._job(given, device)
+        job = self._job(given, training_device(self.running.training_engine, control))
         reached = train_on(self.running.training_engine, job, self.folder / TRAINING, growing, control)
         if not reached.is_complete:
             raise TimeLimitReached(reached.curve)

@@ -19,10 +19,10 @@ from pellucid.learn.networks.unet import UNetForm
 from pellucid.learn.report.training_report import write_training_report
 from pellucid.learn.segment.objective import SegmentTraining, outputs_of
 from pellucid.learn.segment.options import SegmentOptions
-from pellucid.learn.training.devices import choose_devices
 from pellucid.learn.training.loop import LearningResult
 from pellucid.learn.training.network_output import trained_network
 from pellucid.learn.training.options import LearningControl
+from pellucid.learn.training.running import training_device
 from pellucid.volume.volume import Volume, open_volume
 
 MAX_CLASSES = 256
@@ -48,7 +48,7 @@ def train_segmentation(
 ) -> LearningResult:
     """Train a network, and write its folder. Interrupted, the same call continues."""
     control = control or LearningControl()
-    job = plan_training(request, choose_devices(control.device, control.gpus)[0])
+    job = plan_training(request, training_device(engine, control))
 
     def report(reached: LearningResult, training: Path, folder: Path) -> None:
         facts = {"volume": job.volume, "labels": job.labels, "options": asdict(job.segment)}

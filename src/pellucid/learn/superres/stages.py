@@ -31,7 +31,7 @@ from pellucid.learn.training.devices import choose_devices
 from pellucid.learn.training.loop import LearningResult
 from pellucid.learn.training.network_output import training_key
 from pellucid.learn.training.options import LearningControl
-from pellucid.learn.training.running import train_on
+from pellucid.learn.training.running import train_on, training_device, worker_gpus
 from pellucid.learn.training.state_folder import CURVE, TrainingFolder
 from pellucid.learn.training.time_limit import TimeLimitReached
 from pellucid.neural.checkpoints import load_arrays
@@ -72,8 +72,7 @@ def train_super_resolution(
     """Train all stages, and write the folder of the network. Interrupted, the same call continues. Returns the curve of
     the last stage, and the scores of all stages and of cubic interpolation on the slices that are held out."""
     control = control or LearningControl()
-    device = choose_devices(control.device, control.gpus)[0]
-    job = plan_training(request, device)
+    job = plan_training(request, training_device(engine, control))
     check_output(request.output, job.inputs)
     with (
         PartialOutput(Location(str(request.output.absolute())), overwrite=overwrite) as partial,
@@ -87,6 +86,7 @@ def train_super_resolution(
             reached = _stage(second, partial.folder / GAN, control, engine)
             network = partial.folder / GAN / "network"
         stages = [L1, GAN] if job.superres.gan else [L1]
+        device = choose_devices("auto" if worker_gpus(engine, control) else control.device)[0]
         scores = _scores(job, [(stage, partial.folder / stage / "network") for stage in stages], device)
         facts = {
             "volumes": job.volumes,

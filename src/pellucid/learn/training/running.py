@@ -1,6 +1,6 @@
 """Running a training: in this process, in one for each GPU, or as a block of an engine.
 
-Here: run_training, TrainingTask, train_on.
+Here: run_training, TrainingTask, train_on; training_device, where it will be.
 Not here: the loop (loop), where the result lies.
 """
 
@@ -66,13 +66,14 @@ def _train_one(
 
 @dataclass(frozen=True)
 class TrainingTask:
-    """A training as the one block of a task, so that any engine can run it. memory_bytes: that it needs."""
+    """A training as the one block of a task, so that any engine can run it. memory_bytes, gpus: that it needs."""
 
     job: TrainingJob
     folder: str
     export_folder: str
     control: LearningControl
     memory_bytes: int = 2**30
+    gpus: int = 0
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -83,14 +84,11 @@ class TrainingTask:
         return ONE.shape
 
     def needs(self, block: Block) -> Resources:
-        is_cpu = self.control.device in ("cpu", "mps", "auto")
-        return Resources(self.memory_bytes, cores=1, gpus=0 if is_cpu else self.control.gpus)
+        return Resources(self.memory_bytes, cores=1, gpus=self.gpus)
 
     @contextmanager
     def open(self, context: TaskContext) -> Iterator[Work]:
-        control = self.control
-        if context.device != "cpu" and control.gpus == 1:
-            control = replace(control, device=context.device)
+        control = replace(self.control, device=context.device) if self.gpus == 1 else self.control
 
         def work(block: Block) -> dict[str, Any]:
             reached = run_training(self.job, Path(self.folder), Path(self.export_folder), control)
@@ -99,13 +97,27 @@ class TrainingTask:
         yield work
 
 
+def worker_gpus(engine: Engine | None, control: LearningControl) -> int:
+    """GPUs that a training gets where it runs; 0 where that is this process, or a CPU."""
+    if engine is None or control.device in ("cpu", "mps") or not engine.capacity().gpus:
+        return 0
+    return control.gpus
+
+
+def training_device(engine: Engine | None, control: LearningControl) -> str:
+    """The kind of device that will train, for which a network is planned; this machine may have none of it."""
+    if worker_gpus(engine, control):
+        return "cuda"
+    return choose_devices(control.device, control.gpus)[0]
+
+
 def train_on(
     engine: Engine | None, job: TrainingJob, folder: Path, export_folder: Path, control: LearningControl
 ) -> LearningResult:
     """Train in this process, or where an engine decides."""
     if engine is None:
         return run_training(job, folder, export_folder, control)
-    task = TrainingTask(job, str(folder), str(export_folder), control)
+    task = TrainingTask(job, str(folder), str(export_folder), control, gpus=worker_gpus(engine, control))
     (done,) = run(task, [Block(0, ONE, ONE)], engine, name="Training")
     curve = TrainingFolder(folder).curve or LearningCurve(job.options.steps)
     return LearningResult(curve, done.result["is_complete"], done.result["device_bytes"])
