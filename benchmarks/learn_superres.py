@@ -21,6 +21,7 @@ from benchmarks.entry_points import with_entry_points
 from benchmarks.table import TARGET, Options, Row, report, unavailable
 from pellucid.formats.protocol import Voxels
 from pellucid.learn.superres.degradation import Degradation
+from pellucid.volume.volume import open_volume
 
 DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 MODES = ("average", "subsample")
@@ -56,18 +57,20 @@ def measure(folder: Path, mode: str, counts: tuple[int, int], *, is_quick: bool)
     from pellucid.learn.superres.options import SuperResolutionOptions
     from pellucid.learn.superres.stages import SuperResolutionRequest, score, train_super_resolution
     from pellucid.learn.training.options import LearningControl, LearningOptions
-    from pellucid.volume.volume import open_volume
 
-    l1 = LearningOptions(steps=counts[0], batch=4, epoch_steps=max(1, counts[0] // 8), rate=1e-3)
+    epochs = (1, 1) if is_quick else (8, 4)
+    l1 = LearningOptions(steps=counts[0], batch=4, epoch_steps=max(1, counts[0] // epochs[0]), rate=1e-3)
     gan = (
-        LearningOptions(steps=counts[1], batch=4, epoch_steps=max(1, counts[1] // 4), rate=1e-4) if counts[1] else None
+        LearningOptions(steps=counts[1], batch=4, epoch_steps=max(1, counts[1] // epochs[1]), rate=1e-4)
+        if counts[1]
+        else None
     )
     sizes = {"width": 2, "patch": (16, 24, 24)} if is_quick else {}
     options = SuperResolutionOptions(Degradation((4, 1, 1), mode), l1=l1, gan=gan, **sizes)  # type: ignore[arg-type]
     many = (os.cpu_count() or 1) > 8
     with tempfile.TemporaryDirectory() as place, open_volume(f"{folder / 'fibsem_1.h5'}:/raw") as volume:
         network, start = Path(place) / "net", time.perf_counter()
-        request = SuperResolutionRequest((f"{folder / 'fibsem_2.h5'}:/raw",), network, options)
+        request = SuperResolutionRequest((learnt(folder, Path(place), is_quick=is_quick),), network, options)
         reached, _ = train_super_resolution(
             request, LearningControl(threads=8 if many else 2, loaders=8 if many else 2)
         )
@@ -82,6 +85,16 @@ def measure(folder: Path, mode: str, counts: tuple[int, int], *, is_quick: bool)
             found[stage] = asdict(score(fine, made, coarse, options.degradation))
     found["l1"] |= {"seconds": seconds, "device GB": reached.device_bytes / 2**30}
     return found
+
+
+def learnt(folder: Path, scratch: Path, *, is_quick: bool) -> str:
+    """The volume to learn from; for the short version, a corner of it."""
+    whole = f"{folder / 'fibsem_2.h5'}:/raw"
+    if not is_quick:
+        return whole
+    with open_volume(whole) as volume:
+        np.save(scratch / "learnt.npy", volume[:80, :64, :64])
+    return str(scratch / "learnt.npy")
 
 
 def restored(coarse: Voxels, network: Path, folder: Path) -> Voxels:

@@ -56,7 +56,7 @@ def test_a_network_that_does_not_fit_says_why(viewer: Viewer, voxels: Voxels, tm
     (tmp_path / "words.txt").write_text("no network")
     with pytest.raises(InvalidInput, match="is not a network"):
         viewer.apply_network(tmp_path / "words.txt")
-    with pytest.raises(InvalidInput, match="Layer 7 is not a volume of values"):
+    with pytest.raises(InvalidInput, match="Layer 7 does not contain a volume of values"):
         viewer.apply_network(convolution(tmp_path / "good.onnx", np.ones((1, 1, 1, 1))), layer=7)
 
 

@@ -99,5 +99,5 @@ def test_guests_with_control_paint_but_do_not_save(viewer: Viewer, file: Path) -
 def test_a_path_that_would_take_minutes_is_refused(viewer: Viewer, tmp_path: Path) -> None:
     np.save(tmp_path / "large.npy", np.zeros((256, 256, 256), np.uint8))
     viewer.load(tmp_path / "large.npy", how="labels")
-    with pytest.raises(InvalidInput, match=r"The parts of the path reach over [\d,]+ voxels in all"):
+    with pytest.raises(InvalidInput, match=r"The path of the brush covers [\d,]+ voxels"):
         viewer.labels.of_layer(-1 % len(viewer.scene.volumes)).paint([(0, 0, 0), (255, 255, 255)] * 128, 1, radius=1024)

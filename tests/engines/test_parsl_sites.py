@@ -135,7 +135,7 @@ def test_clusters_and_clouds_are_checked_without_one(text: str, tmp_path: Path) 
         (KUBERNETES.replace('"/data"]', '"/other"]'), "do not have the folder /data/pellucid"),
         (KUBERNETES.replace('"imaging"', "7"), "Invalid value 7 for namespace"),
         (AWS.replace("key_name", "key_file"), "AWSProvider needs the option 'key_name'"),
-        (AWS.replace("setup", "# setup"), "begin as empty machines"),
+        (AWS.replace("setup", "# setup"), "start on empty machines"),
         (GOOGLE.replace("region", "# region"), "GoogleCloudProvider needs the option 'region'"),
         (AZURE.replace('provider = "azure"', 'provider = "cloud"'), "Unknown provider 'cloud'"),
     ],

@@ -232,7 +232,7 @@ def test_statistics_are_those_of_the_whole_volume(source: Path, voxels: Voxels, 
             np.testing.assert_allclose(volume.read(), expected, rtol=1e-3, atol=1e-4)
 
 
-def test_a_chain_stores_no_middle(source: Path, network: Path, voxels: Voxels, tmp_path: Path) -> None:
+def test_a_chain_stores_no_intermediate_volume(source: Path, network: Path, voxels: Voxels, tmp_path: Path) -> None:
     fine = super_resolution(tmp_path / "fine.onnx", np.ones((1, 1, 1)))
     np.save(source, voxels)
     options = InferenceOptions(after=(NetworkFile(fine),), chunk=(16, 16, 16))
@@ -245,9 +245,9 @@ def test_a_chain_stores_no_middle(source: Path, network: Path, voxels: Voxels, t
     assert not (tmp_path / "out.zarr.partial").exists()
 
 
-def test_a_chain_may_store_its_middle(source: Path, network: Path, voxels: Voxels, tmp_path: Path) -> None:
+def test_a_chain_may_store_its_intermediate_volume(source: Path, network: Path, voxels: Voxels, tmp_path: Path) -> None:
     fine, middle = super_resolution(tmp_path / "fine.onnx", np.ones((1, 1, 1))), tmp_path / "middle.zarr"
-    options = InferenceOptions(after=(NetworkFile(fine),), middle=middle, chunk=(16, 16, 16))
+    options = InferenceOptions(after=(NetworkFile(fine),), intermediate=middle, chunk=(16, 16, 16))
     volume, report = apply_network(source, tmp_path / "out.zarr", network, options)
     doubled = np.repeat(voxels, 2, axis=0).astype(np.float32)
     with volume, open_volume(middle) as stored:
@@ -260,7 +260,7 @@ def test_a_chain_may_store_its_middle(source: Path, network: Path, voxels: Voxel
     np.save(source, voxels + 1)
     with pytest.raises(OutputExists, match=r"middle\.zarr already exists"):
         apply_network(source, tmp_path / "other.zarr", network, options)
-    with pytest.raises(InvalidInput, match="no networks before the last one"):
+    with pytest.raises(InvalidInput, match="needs a chain of networks"):
         apply_network(source, tmp_path / "other.zarr", network, replace(options, after=()))
 
 

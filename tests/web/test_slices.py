@@ -63,8 +63,8 @@ def test_a_slice_has_a_grey_window_and_colours_on_request(slices: Page) -> None:
     page, voxels = slices, VOXELS[EDGE // 2]
     first = image(page, "z")
     assert (first == first[..., :1]).all() and first.any()
-    page.get_by_role("button", name="How the slice across z is shown").click()
-    controls = page.get_by_role("dialog", name="How slices across z are shown")
+    page.get_by_role("button", name="Display of the slice across z").click()
+    controls = page.get_by_role("dialog", name="Display of slices across z")
     controls.get_by_role("button", name="Min–max").click()
     claim = "JSON.stringify(scene.volumes[0].slice_options[0].window) === JSON.stringify(given)"
     wait_for_scene(page, claim, [float(voxels.min()), float(voxels.max())])
@@ -82,8 +82,8 @@ def test_a_slice_has_a_grey_window_and_colours_on_request(slices: Page) -> None:
 
 def test_a_thick_slice_is_the_mean_or_the_largest_of_several(slices: Page) -> None:
     page, thin = slices, image(slices, "y")
-    page.get_by_role("button", name="How the slice across y is shown").click()
-    controls = page.get_by_role("dialog", name="How slices across y are shown")
+    page.get_by_role("button", name="Display of the slice across y").click()
+    controls = page.get_by_role("dialog", name="Display of slices across y")
     controls.get_by_label("Thickness (slices), number").fill("9")
     page.keyboard.press("Enter")
     wait_for_scene(page, "scene.volumes[0].slice_options[1].thickness === 9")

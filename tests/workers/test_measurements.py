@@ -55,5 +55,5 @@ def test_a_region_beside_the_volume_has_no_values(sources: Sources) -> None:
 
 def test_a_region_may_be_too_large(sources: Sources) -> None:
     request = MeasureRegion(1, LAYER, "box", (place(0, 0, 0), place(5, 6, 7)), max_voxels=100)
-    with pytest.raises(InvalidInput, match="The region reaches over 336 voxels"):
+    with pytest.raises(InvalidInput, match="The region contains 336 voxels"):
         measure_region(request, sources, threading.Event())

@@ -15,10 +15,13 @@ def add_engine(running: "argparse._ArgumentGroup | argparse.ArgumentParser") -> 
     running.add_argument(
         "--engine",
         default="local",
-        help="serial, local (threads), processes, parsl:SITE (its name or file), or spark://HOST:PORT",
+        help="where blocks run: serial, local (threads, default), processes, parsl:SITE (a name or a file), or spark://HOST:PORT",
     )
     running.add_argument(
-        "--usage", type=Path, metavar="FILE", help="with parsl: what its workers used, as a plot (.svg) or as .json"
+        "--usage",
+        type=Path,
+        metavar="FILE",
+        help="with parsl: report the usage of its workers as a plot (.svg) or as data (.json)",
     )
 
 

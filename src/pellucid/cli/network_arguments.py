@@ -29,27 +29,34 @@ def add_network(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-o", "--output", required=True, help="output; the format follows from the name: .zarr .n5 ...")
     parser.add_argument(
-        "--also", action="append", default=[], metavar="VOLUME", help="another input or channel of the network"
+        "--also",
+        action="append",
+        default=[],
+        metavar="VOLUME",
+        help="volume for another input or channel of the network; repeat for several",
     )
     parser.add_argument(
         "--after",
         action="append",
         default=[],
         metavar="[NAME:]FILE.onnx",
-        help="apply this network first, without storing what it makes; repeat for several",
+        help="apply this network first, without storing its result; repeat for several",
     )
     parser.add_argument(
-        "--middle", type=Path, metavar="VOLUME", help="store what the networks of --after make, as a volume of its own"
+        "--intermediate", type=Path, metavar="VOLUME", help="volume for the result of the networks of --after"
     )
     _add_form(parser)
     _add_output(parser)
 
 
 def _add_form(parser: argparse.ArgumentParser) -> None:
-    form = parser.add_argument_group("what a bare ONNX file does not state")
-    form.add_argument("--axes", help="axes of its input, a letter each: b, c, z, y, x, such as bcyx or bzyxc")
+    form = parser.add_argument_group("what the ONNX file does not state")
+    form.add_argument("--axes", help="axes of its input, one letter each (b, c, z, y, x), such as bcyx or bzyxc")
     form.add_argument(
-        "--halo", type=halo_argument, metavar="N", help="voxels around a window (default: the receptive field)"
+        "--halo",
+        type=halo_argument,
+        metavar="N",
+        help="voxels around a window, N or Z,Y,X (default: the receptive field)",
     )
     form.add_argument("--window", type=shape_argument, metavar="Z,Y,X", help="window (default: the largest that fits)")
     for name, when in (("--preprocess", "before"), ("--postprocess", "after")):
@@ -58,7 +65,7 @@ def _add_form(parser: argparse.ArgumentParser) -> None:
             action="append",
             default=[],
             metavar="NAME[:KEY=VALUE,...]",
-            help=f"what is done {when} the network, as in bioimage.io, such as "
+            help=f"applied to values {when} the network, as in bioimage.io, such as "
             + ("zero_mean_unit_variance" if when == "before" else "sigmoid"),
         )
 
@@ -77,7 +84,10 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     running.add_argument("--workers", type=count_argument, help="number of blocks in parallel (default: 2)")
     add_engine(running)
     running.add_argument(
-        "--no-check", dest="is_checked", action="store_false", help="do not measure the deviation from the whole"
+        "--no-check",
+        dest="is_checked",
+        action="store_false",
+        help="do not measure the deviation from the whole volume at once",
     )
 
 
@@ -105,7 +115,7 @@ def inference_options(options: argparse.Namespace) -> "InferenceOptions":
     return InferenceOptions(
         also=tuple(options.also),
         after=tuple(NetworkFile(chained_path(text)) for text in options.after),
-        middle=options.middle,
+        intermediate=options.intermediate,
         box=_box(options),
         level=options.level,
         window=options.window,

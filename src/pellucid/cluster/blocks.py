@@ -85,7 +85,9 @@ class DeviceBlock:
         if self.handle and self._reply is None:
             self._reply = self._run(())
         if self._reply is None or self._reply.shape is None:
-            raise InvalidInput("The Worker did not describe the block.", remedy="Use the same version at both ends.")
+            raise InvalidInput(
+                "The Worker did not describe the block.", remedy="Use the same version of Pellucid on both sides."
+            )
         return self._reply.shape
 
     def result(self, operation: Operation) -> ChainReply:

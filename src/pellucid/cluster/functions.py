@@ -44,7 +44,7 @@ def recv_gpu(block: DeviceBlock) -> Voxels:
     """The voxels of a block, without its halo, as an array in this process."""
     voxels = block.result(DownloadBlock()).voxels
     if voxels is None:
-        raise InvalidInput("The Worker sent no voxels.", remedy="Use the same version at both ends.")
+        raise InvalidInput("The Worker sent no voxels.", remedy="Use the same version of Pellucid on both sides.")
     return voxels
 
 

@@ -101,7 +101,7 @@ def pack_chain(operations: Sequence[Operation]) -> bytes:
     packed = json.dumps(listed).encode()
     if len(packed) > MAX_CHAIN_BYTES:
         raise InvalidInput(
-            f"A chain of operations has {len(packed):,} bytes, of at most {MAX_CHAIN_BYTES:,}.",
+            f"A chain of operations has {len(packed):,} bytes; at most {MAX_CHAIN_BYTES:,} are allowed.",
             remedy="Use shorter source text, or fewer operations between two actions.",
         )
     return packed
@@ -115,7 +115,9 @@ def unpack_chain(packed: bytes) -> list[Operation]:
     try:
         listed = json.loads(packed)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput("A chain of operations is not JSON.", remedy="Use the same version at both ends.") from error
+        raise InvalidInput(
+            "A chain of operations is not JSON.", remedy="Use the same version of Pellucid on both sides."
+        ) from error
     return [_operation(one) for one in listed] if isinstance(listed, list) else []
 
 

@@ -83,7 +83,7 @@ def make_engine(name: str = "local", options: EngineOptions | None = None) -> En
     if colon and wanted not in WITH_SITES:
         raise InvalidInput(f"The engine {kind} has no sites.", remedy=f"Use {kind}, or parsl:{site}.")
     if options.usage_file is not None and wanted != "parsl":
-        raise InvalidInput(f"The engine {kind} does not report what its workers used.", remedy="Use --engine parsl.")
+        raise InvalidInput(f"The engine {kind} does not report the usage of its workers.", remedy="Use --engine parsl.")
     if wanted in ENGINES:
         module, _, class_name = ENGINES[wanted].partition(":")
         made = getattr(importlib.import_module(module), class_name)

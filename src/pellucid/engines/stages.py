@@ -91,7 +91,7 @@ def plan_levels_after(
     stages = [first]
     for level in range(1, len(layout.levels)):
         task = ReduceTask(str(partial.output), layout, level, how, grains[level], after=stages[-1].key)
-        stages.append(plan_stage(f"Making level {level}", task, engine, partial.folder))
+        stages.append(plan_stage(f"Computing level {level}", task, engine, partial.folder))
     return stages
 
 

@@ -23,7 +23,7 @@ from pellucid.infer.loading import load_network
 from pellucid.infer.network_files.network import Network
 from pellucid.infer.output_rule import OutputRule, label_rule, value_rule
 from pellucid.infer.report import InferenceReport, NetworkReport
-from pellucid.infer.stored_middle import run_earlier_networks
+from pellucid.infer.stored_intermediate import run_earlier_networks
 from pellucid.volume.volume import Volume, open_volume
 
 WORKERS = 2
@@ -112,7 +112,7 @@ def _run(
 def begin_chain(
     source: Source, options: InferenceOptions, control: RunControl
 ) -> tuple[Source, InferenceOptions, tuple[NetworkReport, ...]]:
-    """Where the middle of a chain is stored: what makes it runs, and the rest begins with it."""
+    """If the intermediate volume of a chain is stored, the networks that make it run, and the rest starts from it."""
     start = run_earlier_networks(source, options, lambda *named: apply_network(*named, control=control))
     return start.source, start.options, start.reports
 

@@ -67,14 +67,14 @@ class InferenceOptions:
     """How networks are applied.
 
     also: further volumes, the other channels or inputs of the network. after: networks that run before it, in order,
-    without storing what they make, unless it goes to middle, a new volume. box, level: the part and the resolution to
+    without storing their result, unless intermediate names a volume for it. box, level: the part and the resolution to
     take. window: (z, y, x), instead of the largest that fits. levels, chunk, codec: of the output. device: auto, cpu,
     cuda or cuda:1; of an engine whose workers have GPUs, these are used unless it is cpu.
     """
 
     also: tuple[Source, ...] = ()
     after: tuple[NetworkFile, ...] = ()
-    middle: str | Path | None = None
+    intermediate: str | Path | None = None
     box: Box | None = None
     level: int | None = None
     window: Shape | None = None

@@ -96,7 +96,7 @@ def _checked(windows: Windows, full: Shape, memory: MemoryModel, budget_bytes: i
     for size, least, whole in zip(windows.size, windows.min_size, full, strict=True):
         if size < least and size < whole:
             raise InvalidInput(
-                f"Windows of {windows.size} keep nothing between halos of {windows.halo}.",
+                f"Windows of {windows.size} (z, y, x) are too small for halos of {windows.halo}.",
                 remedy=f"Use windows of at least {windows.min_size}, or pass a smaller --halo.",
             )
     return windows

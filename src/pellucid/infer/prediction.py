@@ -174,6 +174,6 @@ def check_channels(network: Network, channels: int) -> None:
     if channels == wanted or (network.neighbours and channels == 1):
         return
     raise InvalidInput(
-        f"{network.name} takes {wanted} channels, and it was given {channels}.",
+        f"{network.name} takes {wanted} channels, but {channels} were passed.",
         remedy=f"Pass {wanted} volumes: the first one, then --also VOLUME for each of the others.",
     )

@@ -38,7 +38,7 @@ class NetworkReport:
         lines = [
             f"{Path(self.path).name}: {self.kind}, on {self.runtime}.",
             f"Windows of {self.window} with a halo of {self.halo} voxels (z, y, x; {exact}): "
-            f"{self.factor:.2f} times the voxels computed.",
+            f"{self.factor:.2f} voxels computed for each voxel of the volume.",
         ]
         if self.deviation is not None:
             lines.append(self.deviation.sentence())

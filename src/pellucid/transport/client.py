@@ -110,7 +110,9 @@ class TransferClient:
         local = local_channel(control, welcome, self.token, {"role": "control"})
         if local is None:
             if self.options.lane == "shm":
-                raise Unreachable(f"the local socket {welcome.get('local')}", "it is not visible from here")
+                raise Unreachable(
+                    f"the local socket {welcome.get('local')}", "it is not accessible from this machine or container"
+                )
             return control, "tcp"
         return local, "shm"
 

@@ -17,8 +17,8 @@ const PARTS: readonly { part: "ambient" | "diffuse" | "specular"; label: string 
 
 const KINDS: readonly { value: LightKind; label: string; title: string }[] = [
   { value: "camera", label: "With camera", title: "A key light that moves with the camera" },
-  { value: "headlight", label: "Headlight", title: "Light from the eye" },
-  { value: "fixed", label: "Fixed", title: "A light that stays where it is while the camera moves" },
+  { value: "headlight", label: "Headlight", title: "Light from the direction of the viewer" },
+  { value: "fixed", label: "Fixed", title: "A light that does not move with the camera" },
 ];
 
 const degrees = (value: number): string => `${Math.round(value)}°`;

@@ -135,7 +135,7 @@ function Region({ kind, measure, unit }: { kind: "box" | "sphere"; measure: Meas
   const [first = [0, 0, 0], second = [0, 0, 0]] = measure.points;
   const found = useAnswer<RegionRequest, RegionValues>(measure, { kind, points: [[...first], [...second]], layer: measure.layer }, regionValues);
   if (!found) return <p className="hint">Reading the voxels…</p>;
-  if (found.mean === null || found.sigma === null) return <p className="hint">There are no voxels in it.</p>;
+  if (found.mean === null || found.sigma === null) return <p className="hint">This region contains no voxels.</p>;
   const volume = unit ? `${short(found.volume)} ${unitText(unit)}³` : "";
   return (
     <>

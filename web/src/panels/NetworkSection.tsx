@@ -14,7 +14,7 @@ import { useSelect } from "../state/store";
 import { FORM, requestOf, type NetworkForm } from "./network";
 
 const AXES = [
-  { value: "", label: "from its shape" },
+  { value: "", label: "automatic" },
   { value: "bcyx", label: "b c y x (2D)" },
   { value: "byxc", label: "b y x c (2D, channels last)" },
   { value: "bczyx", label: "b c z y x (3D)" },
@@ -57,7 +57,7 @@ export function NetworkSection({ chosen }: { chosen: ChosenVolume }): ReactNode 
       </div>
       {file && !file.name.toLowerCase().endsWith(".zip") ? <BareForm form={form} onChange={change} /> : null}
       <Button isWide isDisabled={!file || isSending || isRunning} onClick={() => void apply()}>
-        {isSending ? "Sending the network…" : isRunning ? "A network is being applied" : "Apply it to this volume"}
+        {isSending ? "Sending the network…" : isRunning ? "A network is being applied" : "Apply to this volume"}
       </Button>
     </Section>
   );
@@ -67,11 +67,11 @@ export function NetworkSection({ chosen }: { chosen: ChosenVolume }): ReactNode 
 function BareForm({ form, onChange }: { form: NetworkForm; onChange: (part: Partial<NetworkForm>) => void }): ReactNode {
   return (
     <div className="stack" role="group" aria-label="Network options">
-      <Select label="Axes of its input" value={form.axes} options={AXES} onChange={(axes) => onChange({ axes })} />
-      <Select label="Before it" value={form.before} options={BEFORE} onChange={(before) => onChange({ before })} />
-      <Select label="After it" value={form.after} options={AFTER} onChange={(after) => onChange({ after })} />
-      <div className="row" title="Of a network with one output: above this a voxel has label 1">
-        <Switch label="Own threshold" isOn={form.threshold !== null} onChange={(isOn) => onChange({ threshold: isOn ? 0.5 : null })} />
+      <Select label="Input axes" value={form.axes} options={AXES} onChange={(axes) => onChange({ axes })} />
+      <Select label="Preprocessing" value={form.before} options={BEFORE} onChange={(before) => onChange({ before })} />
+      <Select label="Postprocessing" value={form.after} options={AFTER} onChange={(after) => onChange({ after })} />
+      <div className="row" title="For a network with one output channel: voxels above this value have label 1">
+        <Switch label="Custom threshold" isOn={form.threshold !== null} onChange={(isOn) => onChange({ threshold: isOn ? 0.5 : null })} />
         {form.threshold === null ? null : <NumberField label="Threshold" value={form.threshold} onChange={(threshold) => onChange({ threshold })} />}
       </div>
     </div>

@@ -45,11 +45,11 @@ export function ViewSection(): ReactNode {
           />
         </label>
       ) : null}
-      <Switch label="Planes of the slices in the scene" isOn={arePlanesShown} onChange={(isOn) => session.page({ areSlicePlanesShown: isOn })} />
+      <Switch label="Slice planes in the scene" isOn={arePlanesShown} onChange={(isOn) => session.page({ areSlicePlanesShown: isOn })} />
       <Switch label="Scale bar" isOn={isScaleShown} onChange={(isOn) => session.page({ isScaleShown: isOn })} />
       {annotations ? (
         <Switch
-          label="Scale bar and axes in saved images"
+          label="Scale bar, axes and legend in saved images"
           isOn={annotations.is_scale_bar}
           onChange={(isOn) => session.set(["annotations"], { ...annotations, is_scale_bar: isOn, is_axes: isOn, is_legend: isOn })}
         />

@@ -71,7 +71,7 @@ export const ACTIONS = {
   nearer: { name: "Zoom in", group: "View", keys: ["+", "="], run: look((camera) => zoomed(camera, ZOOM)), isAllowed: canControl },
   farther: { name: "Zoom out", group: "View", keys: ["-"], run: look((camera) => zoomed(camera, 1 / ZOOM)), isAllowed: canControl },
   home: { name: "Reset the view", group: "View", keys: ["Home", "r"], run: (session) => void goHome(session), isAllowed: canControlScene },
-  auto: { name: "Auto: colours, opacities and camera as at first", group: "View", keys: ["a"], run: (session) => void session.attempt(restoreFirstView()), isAllowed: canControlScene },
+  auto: { name: "Auto: the first colours, opacities and camera", group: "View", keys: ["a"], run: (session) => void session.attempt(restoreFirstView()), isAllowed: canControlScene },
   fromX: { name: "Look along x", group: "View", keys: ["x"], run: lookAlong(0), isAllowed: canControl },
   fromY: { name: "Look along y", group: "View", keys: ["y"], run: lookAlong(1), isAllowed: canControl },
   fromZ: { name: "Look along z", group: "View", keys: ["z"], run: lookAlong(2), isAllowed: canControl },

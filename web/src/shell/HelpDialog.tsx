@@ -30,8 +30,8 @@ const VIEW: readonly [string, string][] = [
   ["Shift ← → ↑ ↓", "Pan"],
   ["+ −", "Zoom"],
   ["X Y Z", "Look along an axis; again: from the other end"],
-  ["Home", "See all that is shown"],
-  ["A", "Colours, opacities and camera as at first"],
+  ["Home", "Reset the view: show everything that is visible"],
+  ["A", "Auto: the first colours, opacities and camera"],
 ];
 
 const GROUPS = ["Tools", "Page"] as const;

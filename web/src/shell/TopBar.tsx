@@ -27,7 +27,7 @@ export function TopBar(): ReactNode {
             {volumeFacts(layer)} <span className="dot" /> {spacingFacts(layer, transform)}
             {layer.is_projections ? <Projections /> : null}
             {layer.resembles_projections ? (
-              <span title="Every row of every image loses as much light as in the others, as in the views of a scan. Reconstruct the scan from its own files to see the object.">
+              <span title="The images look like X-ray projections: each row absorbs the same amount of light in all of them. Reconstruct the scan from its own files to see the object.">
                 {" "}
                 <span className="dot" /> <b>looks like projections of a scan</b>
               </span>

@@ -22,7 +22,7 @@ const PERCENTILES: readonly { label: string; title: string; percents: readonly [
 function DrawnInScene(): ReactNode {
   const session = useSession();
   const isOn = useSelect((state) => sceneOf(state)?.slices[0]?.is_visible ?? false);
-  return <Switch label="Draw it in the scene" isOn={isOn} onChange={(next) => session.set(["slices", 0, "is_visible"], next)} />;
+  return <Switch label="Show in the scene" isOn={isOn} onChange={(next) => session.set(["slices", 0, "is_visible"], next)} />;
 }
 
 export function SliceControls({ slice, close }: { slice: ShownSlice; close: () => void }): ReactNode {
@@ -39,7 +39,7 @@ export function SliceControls({ slice, close }: { slice: ShownSlice; close: () =
   const high = Math.max(range[1], window[1]);
   const text = (value: number): string => within(value, range);
   return (
-    <div className="slice-controls pane" role="dialog" aria-label={axis === "oblique" ? "How the oblique slice is shown" : `How slices across ${axis} are shown`}>
+    <div className="slice-controls pane" role="dialog" aria-label={axis === "oblique" ? "Display of the oblique slice" : `Display of slices across ${axis}`}>
       <header>
         <h2>{axis === "oblique" ? "Oblique slice" : `Slices across ${axis}`}</h2>
         <IconButton icon="close" label="Close" onClick={close} />
@@ -56,7 +56,7 @@ export function SliceControls({ slice, close }: { slice: ShownSlice; close: () =
       {options.colors === "grey" && volume.labels === null ? (
         <>
           <div className="pair is-three">
-            <Button isOn={options.window === null} title="The values that matter in the whole volume" onClick={() => set(null)}>
+            <Button isOn={options.window === null} title="The relevant values of the whole volume" onClick={() => set(null)}>
               Auto
             </Button>
             {(axis === "oblique" ? [] : PERCENTILES).map(({ label, title, percents }) => (
@@ -74,7 +74,7 @@ export function SliceControls({ slice, close }: { slice: ShownSlice; close: () =
       <Slider label="Thickness (slices)" value={options.thickness} low={1} high={64} step={1} text={(value) => String(Math.round(value))} onChange={(value, isMoving) => session.setSlice(slice, "thickness", Math.round(value), isMoving)} />
       {options.thickness > 1 ? (
         <Segmented
-          label="Of a thick slice"
+          label="Projection"
           value={options.projection}
           options={[
             { value: "mean", label: "Mean", title: "The mean value of these slices" },

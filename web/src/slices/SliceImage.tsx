@@ -18,7 +18,7 @@ const ZOOM_PER_PIXEL = 0.005;
 const ZOOM_PER_KEY = 1.5;
 const STEPS: Readonly<Record<string, number>> = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10, PageDown: -10 };
 const FACTORS: Readonly<Record<string, number>> = { "+": ZOOM_PER_KEY, "=": ZOOM_PER_KEY, "-": 1 / ZOOM_PER_KEY, "0": 0 };
-const TITLE = "Wheel: next slice. Ctrl + wheel or + and −: zoom. Shift + drag: pan. Ctrl + drag: contrast and brightness. 0: all of it.";
+const TITLE = "Wheel: next slice. Ctrl + wheel or + and −: zoom. Shift + drag: pan. Ctrl + drag: contrast and brightness. 0: the whole slice.";
 
 export function SliceImage({ slice }: { slice: ShownSlice }): ReactNode {
   const session = useSession();

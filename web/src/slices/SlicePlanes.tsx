@@ -21,7 +21,7 @@ export function SlicePlanes(): ReactNode {
   const isShown = useSelect((state) => state.interface.areSlicePlanesShown);
   if (!projection || !scene || !isShown) return null;
   return (
-    <svg className="overlay slice-planes" role="group" aria-label="Planes of the slices">
+    <svg className="overlay slice-planes" role="group" aria-label="Slice planes">
       {shownAxes(scene).map((axis) => {
         const place = headers[axis]?.place;
         return place ? <Plane key={axis} axis={axis} place={place} projection={projection} /> : null;

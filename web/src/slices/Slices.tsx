@@ -50,7 +50,7 @@ function Slice({ slice }: { slice: ShownSlice }): ReactNode {
     <div className={`slice is-${axis}`}>
       <SliceImage slice={slice} />
       <span className="slice-buttons grows">
-        {mayControl ? <IconButton icon="contrast" label={`How the slice ${TITLES[axis]} is shown`} isOn={areControlsOpen} onClick={() => setControlsOpen(!areControlsOpen)} /> : null}
+        {mayControl ? <IconButton icon="contrast" label={`Display of the slice ${TITLES[axis]}`} isOn={areControlsOpen} onClick={() => setControlsOpen(!areControlsOpen)} /> : null}
         <IconButton icon="expand" label={isLarge ? "Show all slices" : `Enlarge the slice ${TITLES[axis]}`} isOn={isLarge} onClick={() => session.enlargeSlice(isLarge ? null : axis)} />
         {mayControl && axis === "oblique" ? <IconButton icon="close" label="Close the oblique slice" onClick={() => session.set(["slices", 0], null)} /> : null}
       </span>

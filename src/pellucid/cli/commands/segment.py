@@ -19,12 +19,12 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         type=number_argument,
         metavar="V",
         help="label values above this, of a network with one channel (default: 0.5 for probabilities, 0 for logits); "
-        "with --objects, join what has a weaker boundary between it (default: 0.5)",
+        "with --objects, join fragments with a weaker boundary between them (default: 0.5)",
     )
     parser.add_argument(
         "--objects",
         action="store_true",
-        help="the network gives boundaries: write the number of the object of every voxel",
+        help="the network predicts boundaries: write the number of its object for every voxel",
     )
     parser.add_argument(
         "--min-size", type=int, metavar="VOXELS", help="with --objects, join smaller ones to a neighbour (default: 100)"
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     if options.objects:
         return _segment_objects(options)
     if options.min_size is not None:
-        raise InvalidInput("--min-size is for objects.", remedy="Add --objects, or leave it out.")
+        raise InvalidInput("--min-size is only for objects.", remedy="Add --objects, or leave it out.")
     from pellucid.infer.apply import segment
 
     volume, report = segment(

@@ -19,8 +19,8 @@ SCHEDULE = ("steps", "batch", "epoch_steps", "optimiser", "rate", "seed", "preci
 def add_training(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("training (default: those of the preset)")
     group.add_argument("--steps", type=count_argument, help="number of training steps")
-    group.add_argument("--batch", type=count_argument, help="samples of a step, over all GPUs")
-    group.add_argument("--epoch-steps", type=count_argument, help="steps after which the network is validated")
+    group.add_argument("--batch", type=count_argument, help="samples for each step, over all GPUs together")
+    group.add_argument("--epoch-steps", type=count_argument, help="validate the network after this number of steps")
     group.add_argument("--optimiser", choices=OPTIMISERS, help="optimiser")
     group.add_argument("--rate", type=positive_argument, help="largest learning rate")
     group.add_argument("--seed", type=int, help="seed of the random numbers")
@@ -31,7 +31,7 @@ def add_training(parser: argparse.ArgumentParser) -> None:
         type=time_argument,
         metavar="T",
         default=float("inf"),
-        help="save and end after this time, such as 50min, with exit code 75; the same command continues",
+        help="save and exit with code 75 after this time, such as 50min; the same command continues",
     )
     group.add_argument("--threads", type=count_argument, default=0, help="CPU threads of PyTorch (default: its own)")
     group.add_argument("--loaders", type=count_argument, default=2, help="threads that prepare batches")

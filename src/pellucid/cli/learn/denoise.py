@@ -51,10 +51,10 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 
 
 def _add_network(group: "argparse._ArgumentGroup") -> None:
-    group.add_argument("--sets", type=count_argument, help="sets into which the projections are split")
-    group.add_argument("--slices", type=count_argument, help="slices that the network learns from")
+    group.add_argument("--sets", type=count_argument, help="number of sets into which the projections are split")
+    group.add_argument("--slices", type=count_argument, help="number of slices to learn from")
     group.add_argument("--width", type=count_argument, help="channels of its finest level (64 on a GPU, 16 on a CPU)")
-    group.add_argument("--patch", type=count_argument, help="edge of the patches that it learns from, in pixels")
+    group.add_argument("--patch", type=count_argument, help="edge of the patches to learn from, in pixels")
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
@@ -93,7 +93,7 @@ def _request(options: argparse.Namespace) -> "DenoiseRequest":
     from pellucid.learn.denoise.request import DenoiseRequest
 
     if options.halves and options.source:
-        raise InvalidInput("A scan and --halves were given.", remedy="Pass one of them.")
+        raise InvalidInput("Both a scan and --halves were passed.", remedy="Pass only one of them.")
     text = one_reconstruction(options)
     return DenoiseRequest(
         scan=str(Location.parse(options.source).absolute) if options.source else None,

@@ -19,7 +19,10 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "--range", type=range_argument, metavar="LOW,HIGH", help="values mapped to the ends of the type"
     )
     parser.add_argument(
-        "--degradation", choices=("average", "subsample"), default="average", help="how the coarse volume came about"
+        "--degradation",
+        choices=("average", "subsample"),
+        default="average",
+        help="how the coarse volume is computed from a fine one, for the check",
     )
     parser.set_defaults(run=run)
 

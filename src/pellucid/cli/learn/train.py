@@ -36,22 +36,33 @@ def _add_segment(parser: argparse.ArgumentParser) -> None:
         "--labels", required=True, help="volume of the same shape: the object or the class of every voxel"
     )
     _add_output(parser)
-    parser.add_argument("--kind", choices=("2d", "2.5d", "3d"), default="3d", help="what the network sees at once")
     parser.add_argument(
-        "--target", choices=("boundaries", "classes"), default="boundaries", help="what it learns of the labels"
+        "--kind",
+        choices=("2d", "2.5d", "3d"),
+        default="3d",
+        help="single slices, slices with their neighbours, or volumes",
+    )
+    parser.add_argument(
+        "--target", choices=("boundaries", "classes"), default="boundaries", help="what the network learns to predict"
     )
     parser.add_argument(
         "--ignore",
         type=int,
         metavar="LABEL",
-        help="label of voxels that are not used, such as 0 where nothing is labelled",
+        help="label of voxels to leave out, such as 0 for voxels that are not labelled",
     )
     parser.add_argument(
         "--boundary-label", type=int, metavar="LABEL", help="label of voxels that are boundaries themselves"
     )
     parser.add_argument("--box", help="the labelled part: z0:z1,y0:y1,x0:x1 (default: all)")
-    parser.add_argument("--neighbours", type=count_argument, help="slices on either side that a 2.5D network sees (2)")
-    parser.add_argument("--isotropic", action="store_true", help="samples may be turned about any axis")
+    parser.add_argument(
+        "--neighbours", type=count_argument, help="slices on either side for a 2.5D network (default: 2)"
+    )
+    parser.add_argument(
+        "--isotropic",
+        action="store_true",
+        help="the volume looks alike along all axes: also rotate samples about y and x",
+    )
     _add_network(parser)
     parser.set_defaults(run=run_segment)
 
@@ -62,16 +73,23 @@ def _add_superres(parser: argparse.ArgumentParser) -> None:
     )
     _add_output(parser)
     parser.add_argument(
-        "--factor", type=shape_argument, default=(4, 1, 1), metavar="Z,Y,X", help="fine voxels for a coarse one (4,1,1)"
+        "--factor",
+        type=shape_argument,
+        default=(4, 1, 1),
+        metavar="Z,Y,X",
+        help="fine voxels for each coarse one (default: 4,1,1)",
     )
     parser.add_argument(
-        "--degradation", choices=("average", "subsample"), default="average", help="how the coarse volume comes about"
+        "--degradation",
+        choices=("average", "subsample"),
+        default="average",
+        help="how coarse volumes are computed from fine ones",
     )
     parser.add_argument(
         "--gan-steps", type=count_argument, metavar="COUNT", help="steps of a second stage with a discriminator"
     )
     parser.add_argument(
-        "--adversarial", type=positive_argument, help="weight of the discriminator beside the difference (0.01)"
+        "--adversarial", type=positive_argument, help="weight of the discriminator relative to the difference (0.01)"
     )
     _add_network(parser)
     parser.set_defaults(run=run_superres)

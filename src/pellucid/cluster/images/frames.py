@@ -118,5 +118,5 @@ def _band(images: Sequence[BlockImage], plan: ImagePlan, worker: WorkerId, start
     composite = ComputeBlock("composite", json.dumps(asdict(request)), inputs, shape, "<f4", label="compositing")
     found = current_context().links.run(worker, (composite, DownloadBlock())).voxels
     if found is None:
-        raise InvalidInput("The Worker sent no image.", remedy="Use the same version at both ends.")
+        raise InvalidInput("The Worker sent no image.", remedy="Use the same version of Pellucid on both sides.")
     return found

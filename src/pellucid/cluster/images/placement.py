@@ -89,7 +89,9 @@ def front_to_back(places: Sequence[BlockPlace], camera: Camera) -> list[int]:
     while waiting.any():
         ready = np.flatnonzero(waiting & (behind == 0))
         if not len(ready):
-            raise InvalidInput("Blocks hide each other in a circle.", remedy="Cut the volume into a regular grid.")
+            raise InvalidInput(
+                "The blocks cannot be ordered from front to back.", remedy="Cut the volume into a regular grid."
+            )
         order.extend(ready.tolist())
         waiting[ready] = False
         behind = behind - hides[ready].sum(0)

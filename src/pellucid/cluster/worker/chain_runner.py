@@ -88,7 +88,9 @@ class ChainRunner:
         if shared is None or shared.nbytes < Box.whole(operation.shape).size * dtype.itemsize:
             if shared is not None:
                 shared.close()
-            raise InvalidInput("A block came without its voxels.", remedy="Use the same version at both ends.")
+            raise InvalidInput(
+                "A block came without its voxels.", remedy="Use the same version of Pellucid on both sides."
+            )
         array = self._store.adopt(shared, operation.shape, dtype)
         state.own.append(array)
         if any(operation.halo):

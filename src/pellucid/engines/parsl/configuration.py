@@ -124,7 +124,7 @@ def _check_kubernetes(site: ParslSite, options: dict[str, Any], where: str) -> N
 def _check_cloud(site: ParslSite, options: dict[str, Any], where: str) -> None:
     if not site.setup.strip() and not options["worker_init"].strip():
         raise InvalidInput(
-            f"Workers of site {site.name} begin as empty machines.",
+            f"Workers of site {site.name} start on empty machines.",
             remedy='Write what installs Pellucid and mounts the shared folder: setup = "...".',
         )
 

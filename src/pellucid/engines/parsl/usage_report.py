@@ -101,7 +101,9 @@ class UsageReport:
 
 def check_usage_file(path: Path) -> None:
     if path.suffix not in (".svg", ".json"):
-        raise InvalidInput(f"{path} is not a name for a report of use.", remedy="Use a name ending in .svg or .json.")
+        raise InvalidInput(
+            f"{path} is not a valid name for a usage report.", remedy="Use a name ending in .svg or .json."
+        )
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ class TaskProcess:
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").strip().splitlines()[-MAX_LOG_LINES:]
         self._log.close()
-        return ". ".join([_cause(code), *(["Its last words: " + " / ".join(lines)] if lines else [])])
+        return ". ".join([_cause(code), *(["Its last output: " + " / ".join(lines)] if lines else [])])
 
 
 def work_on_block(request: BlockRequest) -> BlockReply:

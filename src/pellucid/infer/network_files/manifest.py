@@ -91,7 +91,7 @@ def _header(path: Path) -> tuple[tuple[int, ...], "np.dtype[Any]"]:
     with os.fdopen(open_local(path), "rb") as file:
         shape, _, dtype = HEADERS[npy_format.read_magic(file)](file)
     if any(type(length) is not int or length < 1 for length in shape):
-        raise ValueError(f"the shape {shape} is not one of positive whole numbers")
+        raise ValueError(f"the shape {shape} contains numbers that are not positive whole numbers")
     return shape, dtype
 
 

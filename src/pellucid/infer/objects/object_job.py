@@ -124,7 +124,7 @@ class _ObjectJob:
             "Finding boundaries": BoundaryTask(**facts, store=store),
             "Splitting into fragments": FragmentTask(store, fragments, layout, own, files),
             "Measuring contacts": ContactTask(store, fragments, layout, own, files),
-            "Naming objects": last,
+            "Numbering objects": last,
         }
         return [plan_stage(name, task, self.inference.engine, partial.folder) for name, task in tasks.items()]
 

@@ -104,7 +104,10 @@ def _volume_layer(session: Session, number: int) -> tuple[VolumeLayer, VolumeFac
     layer = volumes[number] if number < len(volumes) else None
     facts = session.catalogue.facts(layer.source) if layer is not None else None
     if layer is None or facts is None or layer.labels is not None:
-        raise InvalidInput(f"Layer {number} is not a volume of values.", remedy="Choose a layer without labels.")
+        raise InvalidInput(
+            f"Layer {number} does not contain a volume of values.",
+            remedy="Choose a volume that was not opened as labels.",
+        )
     return layer, facts
 
 

@@ -102,10 +102,10 @@ def _check_label(label: int, dtype: str) -> None:
 def _check_reach(brush: Brush) -> None:
     box = brush.box
     if box.size > MAX_BRUSH_VOXELS:
-        what = f"The brush reaches over {box.size:,} voxels."
+        what = f"The brush covers {box.size:,} voxels."
         raise InvalidInput(what, remedy="Use a smaller brush, or a shorter path.")
     if (work := brush.path.work(brush.spacing, box)) > MAX_BRUSH_WORK:
-        what = f"The parts of the path reach over {work:,} voxels in all."
+        what = f"The path of the brush covers {work:,} voxels."
         raise InvalidInput(what, remedy="Use a smaller brush, or fewer points.")
 
 

@@ -44,7 +44,7 @@ class DenoiseRequest:
     def __post_init__(self) -> None:
         if (self.scan is None) == (len(self.halves) < 2):
             raise InvalidInput(
-                "Neither a scan nor two reconstructions of it were given.",
+                "Neither a scan nor two reconstructions of it were passed.",
                 remedy="Pass the scan, or --halves A B: reconstructions from different views.",
             )
         if self.target.is_remote:

@@ -146,7 +146,7 @@ def first_outputs(network: nn.Module, count: int) -> nn.Module:
 
 def _patch(options: SegmentOptions) -> Shape:
     if options.patch is None:
-        raise InvalidInput("The samples have no size.", remedy="Call fitted() first.")
+        raise InvalidInput("The size of the samples is not set.", remedy="Call fitted() first.")
     return options.patch
 
 

@@ -172,7 +172,7 @@ class SuperResolutionObjective:
 
 def patch_of(options: SuperResolutionOptions) -> tuple[int, int, int]:
     if options.patch is None:
-        raise InvalidInput("The samples have no size.", remedy="Call fitted() first.")
+        raise InvalidInput("The size of the samples is not set.", remedy="Call fitted() first.")
     return options.patch
 
 

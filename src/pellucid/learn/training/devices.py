@@ -36,7 +36,7 @@ def _gpus(name: str, count: int) -> list[str]:
     first = int(name.partition(":")[2] or 0)
     if first + count > present:
         raise InvalidInput(
-            f"{count} GPU(s) from {name} on are not available: this machine has {present}.",
+            f"{count} GPUs starting with {name} are not available: this machine has {present}.",
             remedy="Use fewer with --gpus, or another --device.",
         )
     return [f"cuda:{first + number}" for number in range(count)]

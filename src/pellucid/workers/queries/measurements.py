@@ -41,7 +41,7 @@ def measure_region(request: MeasureRegion, sources: Sources, cancel: threading.E
         box = box_between(first, second, volume.box)
     if request.max_voxels is not None and box.size > request.max_voxels:
         raise InvalidInput(
-            f"The region reaches over {box.size:,} voxels.", remedy=f"Choose one of at most {request.max_voxels:,}."
+            f"The region contains {box.size:,} voxels.", remedy=f"Choose one with at most {request.max_voxels:,}."
         )
     found = region_statistics.measure_region(volume, box, inside, cancel)
     return RegionMeasured(request.request, _values(found, abs(float(np.linalg.det(to_world)))))

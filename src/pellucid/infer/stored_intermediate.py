@@ -1,4 +1,4 @@
-"""Chains whose middle is stored: what the earlier networks make is a volume of its own, which can be looked at.
+"""Chains that store their intermediate volume, the result of all networks but the last.
 
 Here: ChainStart, run_earlier_networks.
 Not here: chains that store nothing between (job), the networks themselves (apply).
@@ -38,31 +38,42 @@ def run_earlier_networks(source: Source, options: InferenceOptions, run: Run) ->
 
     run: applies a network, whose output has one channel, and writes its values.
     """
-    if options.middle is None:
+    if options.intermediate is None:
         return ChainStart(source, options)
     if not options.after:
-        raise InvalidInput("There are no networks before the last one.", remedy="Pass --after, or leave out --middle.")
-    middle = Location.parse(options.middle).absolute
-    if middle.is_remote or middle.is_memory:
-        raise InvalidInput(f"{middle} is not a local file.", remedy="Store the middle in a local file or folder.")
+        raise InvalidInput(
+            "--intermediate needs a chain of networks.", remedy="Pass --after too, or leave out --intermediate."
+        )
+    intermediate = Location.parse(options.intermediate).absolute
+    if intermediate.is_remote or intermediate.is_memory:
+        raise InvalidInput(
+            f"The intermediate volume {intermediate} is not a local file.", remedy="Use a local file or folder."
+        )
     last = InferenceOptions(
         window=options.window, levels=options.levels, chunk=options.chunk, codec=options.codec, device=options.device
     )
-    made_by, record = _made_by(source, options), middle.local.with_name(f"{middle.local.name}.networks.json")
+    made_by, record = (
+        _made_by(source, options),
+        intermediate.local.with_name(f"{intermediate.local.name}.networks.json"),
+    )
     reports: tuple[NetworkReport, ...] = ()
-    if not _is_complete(middle, record, made_by):
+    if not _is_complete(intermediate, record, made_by):
         *before, network = options.after
-        earlier = replace(options, after=tuple(before), middle=None, window=None, levels=1)
-        volume, report = run(source, middle, network, earlier)
+        earlier = replace(options, after=tuple(before), intermediate=None, window=None, levels=1)
+        volume, report = run(source, intermediate, network, earlier)
         volume.close()
         reports = report.networks
-        facts = {"made by": made_by, "networks": [str(one.path) for one in options.after], "files": fingerprint(middle)}
+        facts = {
+            "made by": made_by,
+            "networks": [str(one.path) for one in options.after],
+            "files": fingerprint(intermediate),
+        }
         write_whole(record, json.dumps(facts, indent=1) + "\n")
-    return ChainStart(str(middle), last, reports)
+    return ChainStart(str(intermediate), last, reports)
 
 
 def _made_by(source: Source, options: InferenceOptions) -> str:
-    """Of everything on which the voxels of the middle depend."""
+    """Of everything on which the intermediate voxels depend."""
     inputs = (source, *options.also)
     places = [one.location if isinstance(one, Volume) else Location.parse(one).absolute for one in inputs]
     networks = [(load_network(one.path, one.form).digest, one.form) for one in options.after]
@@ -77,10 +88,10 @@ def _made_by(source: Source, options: InferenceOptions) -> str:
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
-def _is_complete(middle: Location, record: Path, made_by: str) -> bool:
+def _is_complete(intermediate: Location, record: Path, made_by: str) -> bool:
     try:
         found = json.loads(record.read_text())
     except (OSError, ValueError):
         return False
-    is_there = isinstance(found, dict) and middle.local.exists()
-    return is_there and found.get("made by") == made_by and found.get("files") == fingerprint(middle)
+    is_there = isinstance(found, dict) and intermediate.local.exists()
+    return is_there and found.get("made by") == made_by and found.get("files") == fingerprint(intermediate)
