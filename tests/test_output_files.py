@@ -31,6 +31,7 @@ WRITERS = {
     "engines/markers.py": GROWING,
     "engines/parsl/engine.py": GROWING,
     "engines/partial_output.py": GROWING,
+    "engines/remote_blocks.py": "in the folder of a growing output, or in one of the user's own",
     "formats/byte_sources.py": "exclusively, in the cache",
     "formats/chunked/store.py": GROWING,
     "formats/flat/inflate.py": "in the cache",
