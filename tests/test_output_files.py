@@ -29,7 +29,6 @@ WRITERS = {
     "device/precompiled_headers.py": "in the cache, with a name that cannot be guessed",
     "engines/earlier_plan.py": GROWING,
     "engines/markers.py": GROWING,
-    "engines/parsl/engine.py": GROWING,
     "engines/partial_output.py": GROWING,
     "engines/remote_blocks.py": "in the folder of a growing output, or in one of the user's own",
     "formats/byte_sources.py": "exclusively, in the cache",

@@ -14,7 +14,7 @@ from pellucid.box import Shape, triple
 from pellucid.cluster.context import current_context
 from pellucid.cluster.handles import Handle, WorkerId
 from pellucid.cluster.links import ChainReply
-from pellucid.cluster.operations import NO_HALO, KeepBlock, Operation, ReleaseBlock, UploadBlock, UseBlock
+from pellucid.cluster.operations import NO_HALO, ComputeBlock, KeepBlock, Operation, ReleaseBlock, UploadBlock, UseBlock
 from pellucid.errors import BlockLost, InvalidInput
 from pellucid.formats.protocol import Voxels
 
@@ -31,7 +31,7 @@ class DeviceBlock:
 
     def __init__(
         self,
-        before: "DeviceBlock | Handle | Voxels",
+        before: "DeviceBlock | Handle | Voxels | None",
         operation: Operation | None = None,
         worker: WorkerId | None = None,
         others: Sequence["DeviceBlock"] = (),
@@ -60,6 +60,11 @@ class DeviceBlock:
     def moved(cls, handle: Handle, worker: WorkerId) -> "DeviceBlock":
         """The block on another Worker, which pulls it when it is needed there."""
         return cls(handle, UseBlock(str(handle)), worker)
+
+    @classmethod
+    def made(cls, operation: ComputeBlock, worker: WorkerId | None = None) -> "DeviceBlock":
+        """A block that a computation makes out of nothing, or of what it reads."""
+        return cls(None, operation, worker)
 
     def then(self, operation: Operation, others: Sequence["DeviceBlock"] = ()) -> "DeviceBlock":
         """The block after one more operation, which does not run yet."""

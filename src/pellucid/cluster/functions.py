@@ -1,6 +1,6 @@
 """What map functions call: operations on blocks of a device, which run when their result is needed.
 
-Here: send_gpu, recv_gpu, exec_gpu, exec_gpu_seq, cache_gpu, persist_gpu, unpersist_gpu.
+Here: send_gpu, read_gpu, recv_gpu, exec_gpu, exec_gpu_seq, cache_gpu, persist_gpu, unpersist_gpu.
 Not here: halos (halos), what a block is (blocks).
 
 "gpu" in a name is the device of the Worker, which may be a CPU. Without a block, exec_gpu and exec_gpu_seq return a
@@ -15,13 +15,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pellucid.box import Shape
+import numpy as np
+
+from pellucid.box import Box, Shape
 from pellucid.cluster.blocks import DeviceBlock
 from pellucid.cluster.halos import as_triple
+from pellucid.cluster.handles import WorkerId
 from pellucid.cluster.kernel_source import KernelSource
 from pellucid.cluster.operations import NO_HALO, ComputeBlock, DownloadBlock, KeepBlock
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
+from pellucid.volume.volume import open_volume
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,21 @@ class ExecOptions:
 def send_gpu(voxels: Voxels, halo: int | Shape = 0) -> DeviceBlock:
     """A block on the device of this node, of an array of one to three axes. halo: room around it."""
     return DeviceBlock.of(voxels, as_triple(halo))
+
+
+def read_gpu(source: str, box: Box | None = None, halo: int | Shape = 0) -> DeviceBlock:
+    """A block of a volume, which the Worker reads from its file with the voxels around it. box: by default, all of
+    it."""
+    with open_volume(source) as volume:
+        return read_block(str(volume.location.absolute), box or volume.box, volume.dtype, as_triple(halo))
+
+
+def read_block(
+    source: str, box: Box, dtype: "np.dtype[Any]", halo: Shape, worker: WorkerId | None = None
+) -> DeviceBlock:
+    """The same where the type is known. worker: which reads it, by default the one of this node."""
+    arguments = json.dumps({"source": source, "start": box.start})
+    return DeviceBlock.made(ComputeBlock("read", arguments, (), box.shape, dtype.str, halo, label="the reader"), worker)
 
 
 def recv_gpu(block: DeviceBlock) -> Voxels:

@@ -35,10 +35,17 @@ class WorkerGroup:
     True
     """
 
-    def __init__(self, credentials: Credentials, workers: Sequence[WorkerId], *, prefers_local: bool = True) -> None:
-        self.credentials, self.workers = credentials, tuple(workers)
+    def __init__(
+        self,
+        credentials: Credentials,
+        workers: Sequence[WorkerId],
+        *,
+        prefers_local: bool = True,
+        specs: Sequence[WorkerSpec] = (),
+    ) -> None:
+        self.credentials, self.workers, self._specs = credentials, tuple(workers), tuple(specs)
         self.links = WorkerLinks(credentials.token, prefers_local=prefers_local)
-        self._turns = itertools.cycle(self.workers)
+        self._turns = itertools.count()
         self._opened = ExitStack()
 
     @classmethod
@@ -55,15 +62,24 @@ class WorkerGroup:
             replace(first, slot=slot, device=f"cuda:{slot}" if device == "cuda" else device, **spec)
             for slot in range(count)
         ]
-        with ThreadPoolExecutor(count) as pool:
-            workers = list(pool.map(lambda one: find_or_start(credentials, one, os.getpid()), specs))
-        return cls(credentials, workers, prefers_local=specs[0].prefers_local)
+        group = cls(credentials, (), prefers_local=specs[0].prefers_local, specs=specs)
+        group.workers = group.replaced()
+        return group
+
+    def replaced(self) -> tuple[WorkerId, ...]:
+        """The Workers of this machine, those that have ended started anew."""
+        with ThreadPoolExecutor(len(self._specs)) as pool:
+            found = pool.map(lambda one: find_or_start(self.credentials, one, os.getpid()), self._specs)
+            return tuple(found)
 
     def send(self, voxels: Voxels, worker: WorkerId, halo: Shape = NO_HALO) -> Handle:
         """A persistent block on one of the Workers."""
         context = ClusterContext(self.links, lambda: worker)
         with use_context(context):
             return DeviceBlock.of(voxels, halo).then(KeepBlock("persist")).handle
+
+    def _next_worker(self) -> WorkerId:
+        return self.workers[next(self._turns) % len(self.workers)]
 
     def close(self) -> None:
         """End the Workers."""
@@ -72,7 +88,7 @@ class WorkerGroup:
         self.links.close()
 
     def __enter__(self) -> "WorkerGroup":
-        self._opened.enter_context(use_context(ClusterContext(self.links, lambda: next(self._turns))))
+        self._opened.enter_context(use_context(ClusterContext(self.links, self._next_worker)))
         return self
 
     def __exit__(

@@ -160,8 +160,13 @@ class WorkerLinks:
         return link.worker
 
     def usage(self, worker: WorkerId) -> dict[str, int]:
+        """BlockLost where the Worker is gone."""
         link = self._take(worker)
-        found = link.usage()
+        try:
+            found = link.usage()
+        except TransferInterrupted as error:
+            link.close()
+            raise BlockLost(str(worker), "it does not respond") from error
         self._put(worker, link)
         return found
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pellucid import progress
+from pellucid.cluster.viewer.cluster_file import PREFIX
 from pellucid.errors import InvalidInput, PellucidError, WorkerLost
 from pellucid.workers.process import Deadlines, ExitReason
 from pellucid.workers.protocol.replies import ProgressReported, Stage
@@ -20,6 +21,8 @@ from pellucid.workers.supervisor import SupervisedWorker, WorkerFrame, WorkerLis
 
 Result = TypeVar("Result")
 POLL_S = 0.5
+CLUSTER_SERVICE = "pellucid.cluster.viewer.service:ClusterWorkerMain"
+"""Of the render Worker whose device names Device Workers."""
 
 
 class WorkerRelay:
@@ -117,7 +120,8 @@ class PrestartedWorker:
     @classmethod
     def of(cls, device: str | None, deadlines: Deadlines | None = None) -> "PrestartedWorker":
         relay = WorkerRelay()
-        return cls(relay, SupervisedWorker(device, relay, deadlines))
+        service = CLUSTER_SERVICE if (device or "").startswith(PREFIX) else ""
+        return cls(relay, SupervisedWorker(device, relay, deadlines, service))
 
     @classmethod
     @contextmanager

@@ -44,8 +44,12 @@ class WorkerMain(WorkerService):
         super().__init__(line)
         files = OpenFiles()
         self.sources = Sources(files)
-        self.drawing = RenderThread(RendererGroup(choose_all(device), files), self)
+        self.drawing = RenderThread(self.make_renderers(device, files), self)
         self._exporting = -1
+
+    def make_renderers(self, device: str | None, files: OpenFiles) -> RendererGroup:
+        """What draws. files: opens what is drawn."""
+        return RendererGroup(choose_all(device), files)
 
     @cached_property
     def _previews(self) -> "PreviewRenderer":

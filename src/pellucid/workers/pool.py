@@ -94,7 +94,7 @@ class WorkerPool:
         devices: Mapping[RoleBesideRender, str] | None = None,
         deadlines: Mapping[RoleBesideRender, Deadlines] = DEADLINES,
     ) -> None:
-        first = None if render.device in (None, "all") else render.device.partition(",")[0]
+        first = None if render.device in (None, "all") or render.is_remote else render.device.partition(",")[0]
         self.render, self._listener = render, listener
         self._others: dict[RoleBesideRender, RoleWorker] = {}
         for role, service in services.items():

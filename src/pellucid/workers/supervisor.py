@@ -66,13 +66,18 @@ def _scenes(waiting: Iterable[requests.Request]) -> Iterator[Scene]:
 
 
 class SupervisedWorker(SupervisedProcess):
-    """The Worker of the role "render". It starts with its first request, and again as soon as it is lost."""
+    """The Worker of the role "render". It starts with its first request, and again as soon as it is lost. service: as
+    in WorkerCommand, where others draw than the devices of this machine."""
 
     restarts_at_once = True
 
-    def __init__(self, device: str | None, listener: WorkerListener, deadlines: Deadlines | None = None) -> None:
-        super().__init__("render", WorkerCommand(device), deadlines or Deadlines(), ArrayStore(), FolderLimit())
+    def __init__(
+        self, device: str | None, listener: WorkerListener, deadlines: Deadlines | None = None, service: str = ""
+    ) -> None:
+        command = WorkerCommand(device, service)
+        super().__init__("render", command, deadlines or Deadlines(), ArrayStore(), FolderLimit())
         self.device, self._listener = device, listener
+        self.is_remote = bool(service)
         self._slots = FrameSlotViews()
         self._shadings: dict[str, str] = {}
         self._draws = itertools.count()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pellucid.cli.arguments import add_source, number_argument, source_location
 from pellucid.cli.browser import has_browser, open_browser
+from pellucid.errors import InvalidInput
 
 if TYPE_CHECKING:
     from pellucid.instance.server import Instance
@@ -25,6 +26,11 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser = commands.add_parser("view", help="show a volume in the browser")
     add_source(parser, is_optional=True)
     add_viewer(parser)
+    parser.add_argument(
+        "--engine", default="", metavar="NAME",
+        help="draw with Device Workers, which have the volume in blocks: spark://HOST:PORT, or local",
+    )  # fmt: skip
+    parser.add_argument("--workers", type=int, metavar="N", help="with --engine local: how many Device Workers")
     parser.set_defaults(run=run)
 
 
@@ -55,8 +61,25 @@ def add_viewer(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    serve(str(source_location(options).absolute) if options.source else None, options)
+    source = str(source_location(options).absolute) if options.source else None
+    if options.engine:
+        _serve_from_workers(source, options)
+    else:
+        serve(source, options)
     return 0
+
+
+def _serve_from_workers(source: str | None, options: argparse.Namespace) -> None:
+    """Volumes are in blocks on the Workers of an engine, and drawn there."""
+    from pellucid.cluster.viewer.worker_source import viewer_workers
+
+    if options.device:
+        raise InvalidInput(
+            "--device does not apply to --engine.", remedy="Leave it out: an engine uses the devices of its nodes."
+        )
+    with viewer_workers(options.engine, options.workers) as workers:
+        options.device = workers.device
+        serve(source, options)
 
 
 def serve(source: str | None, options: argparse.Namespace) -> None:

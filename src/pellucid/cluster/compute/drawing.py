@@ -35,7 +35,8 @@ MAX_FIELDS = 256
 class DrawRequest:
     """scene: as JSON; its volumes are those of the blocks, in this order. size: of the image; first_row: of the image,
     which the result begins with. start: the first voxel of the blocks in their volumes. keys: name the
-    voxels of the blocks; the same key means the same voxels. across, down, jitter: as in SubpixelOffset."""
+    voxels of the blocks; the same key means the same voxels. across, down, jitter: as in SubpixelOffset. shadings: the
+    text of users' shadings that the scene names."""
 
     scene: str
     size: tuple[int, int]
@@ -47,6 +48,7 @@ class DrawRequest:
     across: float = 0.0
     down: float = 0.0
     jitter: float = 0.0
+    shadings: tuple[str, ...] = ()
 
     def box(self, view: BlockView) -> Box:
         """Where the block is in the volume."""
@@ -89,6 +91,8 @@ def draw_block(
     if "drawer" not in context.state:
         context.state["drawer"] = _Drawer(DeviceRenderer(context.device))
     drawer: _Drawer = context.state["drawer"]
+    for text in request.shadings:
+        drawer.renderer.add_shading(text)  # Compiled once.
     fields, layers = [], []
     for layer, view, key in zip(scene.volumes, inputs, request.keys, strict=True):
         outer = within(request.box(view), view.halo, request.shape)

@@ -19,6 +19,7 @@ COMPUTATIONS = {
     "composite": "pellucid.cluster.compute.compositing:composite",
     "draw": "pellucid.cluster.compute.drawing:draw_block",
     "kernel": "pellucid.cluster.compute.user_kernels:run_kernel",
+    "read": "pellucid.cluster.compute.reading:read_block",
 }
 
 

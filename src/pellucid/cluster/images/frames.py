@@ -22,7 +22,7 @@ from pellucid.cluster.operations import ComputeBlock, DownloadBlock
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.drawing.multi_device import check_multi_device
-from pellucid.rendering.drawing.packing import NOTHING_THERE
+from pellucid.rendering.drawing.packing import CENTRED, NOTHING_THERE, SubpixelOffset
 from pellucid.rendering.frame import Frame, FrameStatistics, to_rgba8
 from pellucid.rendering.scene import Scene
 
@@ -34,13 +34,16 @@ SHADINGS = ("none", "gradient", "user")
 
 @dataclass(frozen=True)
 class ImagePlan:
-    """An image of a volume of which no one has all blocks. shape, spacing: of the volume, (z, y, x)."""
+    """An image of a volume of which no one has all blocks. shape, spacing: of the volume, (z, y, x). aim: where in
+    their pixels the rays pass. shadings: the text of users' shadings that the scene names by their hashes."""
 
     scene: Scene
     width: int
     height: int
     shape: Shape
     spacing: Spacing = (1.0, 1.0, 1.0)
+    aim: SubpixelOffset = CENTRED
+    shadings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_multi_device(self.scene)
@@ -78,7 +81,7 @@ def draw_block(blocks: DeviceBlock | Sequence[DeviceBlock], start: Shape, plan: 
     begin = min(begin, plan.height - 1)
     request = DrawRequest(
         plan.scene.to_json(), (plan.height, plan.width), begin, start, plan.shape, plan.spacing,
-        tuple(map(str, handles)),
+        tuple(map(str, handles)), plan.aim.across, plan.aim.down, plan.aim.jitter, plan.shadings,
     )  # fmt: skip
     drawn = ComputeBlock(
         "draw", json.dumps(asdict(request)), tuple(map(str, handles[1:])), (rows, plan.width, CHANNELS), "<f4",

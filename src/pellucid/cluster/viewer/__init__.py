@@ -1,0 +1,1 @@
+"""Viewers whose volumes are on Device Workers."""
