@@ -47,6 +47,8 @@ ROUTES: dict[str, Capability] = {
     "DELETE /api/tasks/{task}": "control",
     "GET /api/tasks/{task}/result": "control",
     "POST /api/networks": "own",
+    "POST /api/models": "own",
+    "PATCH /api/models/{task}": "own",
     "POST /api/exports": "own",
     "GET /api/volume": "own",
     "GET /api/state": "own",

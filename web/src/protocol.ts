@@ -777,6 +777,24 @@ export interface Reconstructions {
   readonly type: "reconstructions";
 }
 
+/** A PyTorch model of a user that fills the volume of this source. task: as in Progress. device: as PyTorch names
+ * it. batch: points of one call; is_halved: it was made smaller, because memory did not suffice. */
+export interface RunningModel {
+  readonly task: string;
+  readonly source: string;
+  readonly name: string;
+  readonly device: string;
+  readonly batch: number;
+  readonly is_halved: boolean;
+  readonly is_running: boolean;
+}
+
+/** The models whose volumes are in the scene. */
+export interface ModelList {
+  readonly models: readonly RunningModel[];
+  readonly type: "models";
+}
+
 /** Where the time of a frame went on the instance's side, in milliseconds.
  * input: from the arrival of the message to the start of drawing. encode: this frame's own. */
 export interface StageTimes {
@@ -961,6 +979,24 @@ export interface PaintRequest {
 export interface SaveLabelsRequest {
   readonly layer: number;
   readonly path: string;
+}
+
+/** POST /api/models: draw a PyTorch model that maps points in [-1, 1]³ to values. It is run by a process of its own.
+ * path: a Python file or an exported program (.pt2), below the roots or uploaded. name: of a class or a function in a
+ * Python file. shape: voxels (z, y, x) to evaluate; by default those that the model states, or 256 along each axis.
+ * batch: points of one call; None for what suits the device. */
+export interface ModelRequest {
+  readonly path: string;
+  readonly name?: string;
+  readonly shape?: readonly [number, number, number] | null;
+  readonly spacing?: readonly [number, number, number];
+  readonly batch?: number | null;
+  readonly how?: "replace" | "add";
+}
+
+/** PATCH /api/models/{task}: how many points are evaluated in one call from now on. */
+export interface ModelBatch {
+  readonly batch: number;
 }
 
 /** POST /api/networks: draw the labels that a network gives to the voxels of a layer, as they are computed.
@@ -1305,6 +1341,13 @@ export interface SavedLabels {
   readonly path: string;
 }
 
+/** task: as in /api/tasks. layer: index in scene.volumes. */
+export interface ModelStarted {
+  readonly task: string;
+  readonly layer: number;
+  readonly revision: number;
+}
+
 /** task: as in /api/tasks. layer: index of the labels in scene.volumes. */
 export interface NetworkStarted {
   readonly task: string;
@@ -1436,7 +1479,8 @@ export type Outgoing =
   | ShuttingDown
   | ProbeResult
   | CrossHair
-  | Reconstructions;
+  | Reconstructions
+  | ModelList;
 
 export type Header =
   | FrameHeader

@@ -91,6 +91,7 @@ class AsyncViewer:
     render_points = _twin(Viewer.render_points)
     render_mesh = _twin(Viewer.render_mesh)
     load = _twin(Viewer.load)
+    render_field = _twin(Viewer.render_field)
     shade_with = _twin(Viewer.shade_with)
     change = _twin(Viewer.change)
     screenshot = _twin(Viewer.screenshot)

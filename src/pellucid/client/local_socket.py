@@ -57,6 +57,10 @@ class LocalSocketClient:
     def load(self, path: str, how: str) -> None:
         self._ask({"load": {"path": path, "how": how}})
 
+    def allow(self, path: str) -> None:
+        """The viewer may read files in the folder of this one."""
+        self._ask({"allow": path})
+
     def retrieve(self, layer: int, box: str) -> Voxels:
         answer, descriptor = self._ask({"retrieve": {"layer": layer, "box": box}})
         if descriptor is None:

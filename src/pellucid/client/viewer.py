@@ -23,6 +23,7 @@ from pellucid.client.connection import Connection
 from pellucid.client.labels import ViewerLabels
 from pellucid.client.login import bearer_for
 from pellucid.client.measures import ViewerMeasures
+from pellucid.client.models import FieldOptions, RenderedField, render_field
 from pellucid.client.networks import AppliedNetwork, NetworkOptions, apply_network
 from pellucid.client.scene_changes import read_scene
 from pellucid.errors import InvalidInput, ViewerUnreachable
@@ -228,6 +229,10 @@ class Viewer(ViewerLifecycle):
         """Show (m, 3) triangles, indices into (n, 3) vertices (x, y, z) in world units."""
         self._lanes.show_mesh(Mesh(np.asarray(vertices), np.asarray(triangles)), DisplayOptions(ArrayInfo("mesh"), how))
 
+    def render_field(self, model: object, **options: Unpack[FieldOptions]) -> RenderedField:
+        """Show a PyTorch module, or ``"my.py:Model"`` on the viewer's machine (docs/how-to/draw-a-model.md)."""
+        return render_field(self._connection, self._lanes.same_host, model, options)
+
     # How it is shown, including changes made in a browser
 
     @property
@@ -295,9 +300,8 @@ class Viewer(ViewerLifecycle):
         """Draw the labels that a network gives to a volume, while they are computed: what is seen comes first.
 
         network: an ONNX file, a bioimageio.yaml, its folder, or a package of bioimage.io (.zip) on this machine.
-        Options: layer, the index of the volume; threshold, above which a voxel has label 1 (of a network with one
-        output); what a bare ONNX file does not state: axes, a letter each (b, c, z, y, x); halo in voxels (z, y, x);
-        preprocess and postprocess, lists of transforms such as ``zero_mean_unit_variance`` and ``sigmoid``.
+        Options: layer, the index of the volume; threshold for label 1 (of a network with one output); what a bare ONNX
+        file does not state: axes, such as bczyx; halo in voxels; preprocess and postprocess, such as ``sigmoid``.
         """
         return apply_network(self._connection, network, options)
 

@@ -18,6 +18,7 @@ from pellucid.instance.routes import (
     dependencies,
     labels,
     measures,
+    models,
     networks,
     recent,
     reconstruction,
@@ -53,7 +54,7 @@ def create_app(session: Session) -> FastAPI:
     )  # fmt: skip
     app.state.session = session
     dependencies.add_refusals(app)
-    for module in (scene, slices, labels, measures, networks, sources, recent, reconstruction, tasks, sharing):
+    for module in (scene, slices, labels, measures, models, networks, sources, recent, reconstruction, tasks, sharing):
         app.include_router(module.router)
     sessions.add(app, session.access)
     transfer_socket.add(app, session)

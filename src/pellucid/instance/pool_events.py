@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pellucid.formats.shared_memory import SharedArray
 from pellucid.instance.protocol.server_messages import ErrorMessage
 from pellucid.workers.process import ExitReason
-from pellucid.workers.protocol.announcements import Announcement, VoxelsChanged
+from pellucid.workers.protocol.announcements import Announcement, BatchHalved, VoxelsChanged
 from pellucid.workers.protocol.replies import ProgressReported
 from pellucid.workers.roles import Role
 
@@ -31,7 +31,8 @@ class PoolEvents:
     def __init__(self, session: "Session") -> None:
         self._session = session
         self.handlers: dict[type[Any], OnAnnouncement] = {
-            VoxelsChanged: lambda changed, _: session.show_changed(changed.source)
+            VoxelsChanged: lambda changed, _: session.show_changed(changed.source),
+            BatchHalved: lambda halved, _: session.models.batch_was_halved(halved.source, halved.batch),
         }
 
     def announced(self, role: Role, announcement: Announcement, array: SharedArray | None) -> None:
@@ -43,9 +44,7 @@ class PoolEvents:
 
     def role_progress(self, role: Role, progress_made: ProgressReported) -> None:
         tasks = self._session.tasks
-        self._session.relay.call(
-            lambda: tasks.worker_progress(progress_made, tasks.applying if role == "compute" else None, role)
-        )
+        self._session.relay.call(lambda: tasks.worker_progress(progress_made, tasks.of_role(role), role))
 
     def role_was_lost(self, role: Role, ending: ExitReason) -> None:
         what, remedy = f"The {NAMES[role]} process stopped: {ending.why}.", "Repeat the request to start another one."

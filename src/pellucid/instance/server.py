@@ -19,8 +19,9 @@ from pellucid.instance.arrays.local_socket import LocalSocketServer
 from pellucid.instance.arrays.receiver import ArrayReceiver
 from pellucid.instance.http_server import HttpServer
 from pellucid.instance.lifecycle import viewer_records
+from pellucid.instance.protocol.model_bodies import ModelRequest
 from pellucid.instance.protocol.shared_types import MAX_MESSAGE_BYTES, Capability
-from pellucid.instance.scene import loading, saved_states
+from pellucid.instance.scene import loading, model_layers, saved_states
 from pellucid.instance.session import Session, SessionOptions
 from pellucid.transport.address import LOOPBACK, Certificate
 from pellucid.transport.connections import raise_descriptor_limit
@@ -76,7 +77,7 @@ class Instance:
         self.session = Session(_as_before(setup, port))
         self._opened.callback(self.session.close)
         self.unix_socket = self.session.socket_folder / "web.socket"
-        self._begin(source, state)
+        self._begin(source, state, setup.model)
         self.session.on_end = self.stop
         self._opened.callback(LocalSocketServer(self.session).close)
         self._listener = self._listening_for_arrays(limits, certificate)
@@ -91,7 +92,7 @@ class Instance:
         raise_descriptor_limit()
         self._server = _server(self.session, certificate)
 
-    def _begin(self, source: str | None, state: str) -> None:
+    def _begin(self, source: str | None, state: str, model: ModelRequest | None) -> None:
         saved = saved_states.load_state(state) if state else None
         self.session.worker.start()
         self.session.relay.wait()
@@ -99,6 +100,8 @@ class Instance:
             loading.restore_first(self.session, saved)
         elif source is not None:
             loading.load_first(self.session, source)
+        elif model is not None:
+            model_layers.start_first(self.session, model)
 
     def _listening_for_arrays(self, limits: ReceiveLimits, certificate: Certificate | None) -> Listener:
         """Where the pages can be reached, arrays can be sent to."""

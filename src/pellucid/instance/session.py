@@ -30,6 +30,7 @@ from pellucid.instance.lifecycle.recent_files import RecentFileStore
 from pellucid.instance.lifecycle.scratch_folders import socket_folder
 from pellucid.instance.pool_events import PoolEvents
 from pellucid.instance.protocol import server_messages
+from pellucid.instance.protocol.model_bodies import ModelRequest
 from pellucid.instance.protocol.shared_types import Capability, ClientLimits
 from pellucid.instance.reconstruction.drafts import DraftStore
 from pellucid.instance.reconstruction.previews import PreviewRequests
@@ -40,6 +41,7 @@ from pellucid.instance.scene.history import History, ScenePair
 from pellucid.instance.scene.label_tables import LabelTables
 from pellucid.instance.scene.painted_volumes import PaintedVolumes
 from pellucid.instance.scene.painting_turns import PaintingTurns
+from pellucid.instance.scene.running_models import RunningModels
 from pellucid.instance.scene.shadings import Shadings
 from pellucid.instance.scene.slice_views import SliceViews
 from pellucid.instance.tasks.runner import CommandRunner
@@ -64,7 +66,7 @@ class SessionOptions:
     that wait. max_bytes: of an array; 0 where only memory decides. root: what keys of the owner's pages are made from,
     where a viewer was killed at this port. ahead: its Worker, where that was started before everything else. runner: of
     reconstructions, where an agent started the viewer. opens_recent: recent files outside the roots may be opened.
-    scan: whose reconstruction the page opens at first."""
+    scan: whose reconstruction the page opens at first. model: a PyTorch model that is shown at first."""
 
     device: str | None = None
     roots: tuple[str | Path, ...] = ()
@@ -77,6 +79,7 @@ class SessionOptions:
     runner: CommandRunner | None = None
     opens_recent: bool = False
     scan: str = ""
+    model: ModelRequest | None = None
 
 
 class Session:
@@ -96,7 +99,7 @@ class Session:
         self.picturing.holder = lambda: self.members.get(self.controls.holder or "")
         self.picturing.is_watched = lambda: bool(self.members)
         self.label_tables, self.first_view = LabelTables(self.worker), FirstView(self)
-        self.painted = PaintedVolumes()
+        self.painted, self.models = PaintedVolumes(), RunningModels(self)
         self.painting_turns = PaintingTurns(self.painted, lambda: self.history.scene, self.painted_changed)
         self.slicing = SliceViews(self)
         self.tasks, self.socket_folder = TaskRegistry(self.idle, self.members.values), socket_folder()
@@ -110,6 +113,7 @@ class Session:
         self.runner = setup.runner
         self.recent, self.opens_recent = RecentFileStore(), setup.opens_recent
         self.owner_url: Callable[[], str] = lambda: ""
+        self.on_open: Callable[[], object] = lambda: None
         self.on_end: Callable[[], None] = lambda: None
         self.take_connection: Callable[[socket.socket], None] | None = None
         self.worker_events = WorkerEvents(self)
@@ -122,6 +126,7 @@ class Session:
         self.worker.start()
         if self.relay.device:
             self.worker_events.worker_is_ready(self.relay.device)
+        self.on_open()
 
     def _open_scan(self, scan: str) -> None:
         """The user named it: it may be read wherever it is."""
@@ -168,6 +173,7 @@ class Session:
         for layers in self.catalogue.messages(self.history.pair):
             put(layers)
         put(self.shadings.message(allows(capability, "own")))
+        put(self.models.message())
         put(self.worker_events.status)
         put(self.idle.message())
         put(self.slicing.message())
@@ -245,6 +251,7 @@ class Session:
             self.broadcast(layers)
         self.label_tables.keep(self.history.pair.sources)
         self.painting_turns.follow()
+        self.models.follow()
         self.slicing.fit(self.catalogue.shapes(self.history.scene))
         for member in self.members.values():
             member.outbox.put(self.state_for(member.client.capability, by, request if member.id == by else ""))

@@ -15,6 +15,7 @@ import type {
   Loaded,
   LoadRequest,
   MovieRequest,
+  ModelBatch,
   NetworkRequest,
   NetworkStarted,
   PaintRequest,
@@ -81,6 +82,7 @@ export const sliceWindow = (request: SliceWindowRequest): Promise<SliceWindow> =
 export const regionValues = (request: RegionRequest): Promise<RegionValues> => post("api/regions", request);
 export const measureFile = async (format: "csv" | "json"): Promise<string> => (await ask(`api/measures?${query({ format })}`)).text();
 export const applyNetwork = (request: NetworkRequest): Promise<NetworkStarted> => post("api/networks", request);
+export const setBatch = (task: string, request: ModelBatch): Promise<Response> => ask(`api/models/${task}`, "PATCH", JSON.stringify(request));
 export const fitCamera = (request: FitRequest): Promise<FittedCamera> => post("api/camera/fit", request);
 export const restoreFirstView = (): Promise<Revision> => post("api/auto");
 export const startMovie = (request: MovieRequest): Promise<TaskStarted> => post("api/movies", request);

@@ -10,6 +10,7 @@ import { ClipSection } from "./ClipSection";
 import { LayersSection } from "./LayersSection";
 import { RenderingSection } from "./RenderingSection";
 import { MeasureSection } from "./MeasureSection";
+import { ModelSection } from "./ModelSection";
 import { NetworkSection } from "./NetworkSection";
 import { LabelsSection } from "./labels/LabelsSection";
 import { PlacementSection } from "./PlacementSection";
@@ -64,6 +65,7 @@ function Chosen(): ReactNode {
       ) : (
         <TransferSection path={["volumes", index]} name={description?.name ?? "volume"} transfer={layer.transfer} histogram={description?.histogram ?? null} />
       )}
+      <ModelSection chosen={volume} />
       <RenderingSection chosen={volume} />
       <ClipSection chosen={volume} />
       <PlacementSection chosen={volume} />

@@ -15,6 +15,7 @@ import type {
   LayerList,
   MeasureKind,
   Progress,
+  RunningModel,
   Shading,
   SceneState,
   SliceAxis,
@@ -136,6 +137,8 @@ export interface PageState {
   /** Of each of two scenes side by side. */
   layersOf: Readonly<Partial<Record<View, LayerList>>>;
   shadings: readonly Shading[];
+  /** Users' models whose volumes are in the scene. */
+  models: readonly RunningModel[];
   controls: ControlsStatus | null;
   worker: WorkerStatus | null;
   tasks: Readonly<Record<string, Progress>>;
@@ -168,6 +171,7 @@ export const BEGINNING: PageState = {
   layers: null,
   layersOf: {},
   shadings: [],
+  models: [],
   controls: null,
   worker: null,
   tasks: {},

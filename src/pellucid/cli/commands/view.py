@@ -5,6 +5,7 @@ Not here: the viewer (instance), opening the browser (browser).
 """
 
 import argparse
+import re
 import sys
 import threading
 from collections.abc import Iterator
@@ -14,12 +15,16 @@ from typing import TYPE_CHECKING
 from pellucid.cli.arguments import add_source, number_argument, source_location
 from pellucid.cli.browser import has_browser, open_browser
 from pellucid.errors import InvalidInput
+from pellucid.formats.text_options import parse_shape
 
 if TYPE_CHECKING:
+    from pellucid.instance.protocol.model_bodies import ModelRequest
     from pellucid.instance.server import Instance
     from pellucid.transport.address import Certificate
 
 NEVER_S = 10 * 365 * 86400.0
+MODEL = re.compile(r"(\.py:\w+|\.pt2)$")
+"""A class or a function in a Python file, or an exported program."""
 
 
 def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -61,6 +66,9 @@ def add_viewer(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.source and MODEL.search(options.source):
+        serve(None, options, _model_request(options))
+        return 0
     source = str(source_location(options).absolute) if options.source else None
     if options.engine:
         _serve_from_workers(source, options)
@@ -82,16 +90,25 @@ def _serve_from_workers(source: str | None, options: argparse.Namespace) -> None
         serve(source, options)
 
 
-def serve(source: str | None, options: argparse.Namespace) -> None:
-    """Show a source until Ctrl-C; without one, the viewer waits until a file is opened in the page. Of a scan, the page
-    opens the reconstruction."""
+def _model_request(options: argparse.Namespace) -> "ModelRequest":
+    """A PyTorch model that is named like a source. --shape: the voxels to evaluate."""
+    from pellucid.client.models import split_model_name
+    from pellucid.instance.protocol.model_bodies import ModelRequest
+
+    path, name = split_model_name(options.source)
+    return ModelRequest(path, name, parse_shape(options.shape) if options.shape else None)
+
+
+def serve(source: str | None, options: argparse.Namespace, model: "ModelRequest | None" = None) -> None:
+    """Show a source or a PyTorch model until Ctrl-C; without one, the viewer waits until a file is opened in the page.
+    Of a scan, the page opens the reconstruction."""
     from pellucid.instance.lifecycle.signals import exit_on_signals
     from pellucid.instance.server import Instance, default_roots
     from pellucid.instance.session import SessionOptions
     from pellucid.tomo.scan_files.registry import is_scan
 
     exit_on_signals()
-    roots = tuple(options.root) or default_roots(source)
+    roots = tuple(options.root) or default_roots(model.path if model else source)
     scan = source if source is not None and not options.state and is_scan(source) else ""
     setup = SessionOptions(
         options.device,
@@ -99,6 +116,7 @@ def serve(source: str | None, options: argparse.Namespace) -> None:
         idle_timeout_s=options.idle_timeout * 60 or NEVER_S,
         opens_recent=not options.root,
         scan=scan,
+        model=model,
     )
     with _certificate(options.network) as certificate:
         instance = Instance(None if scan else source, setup, options.port, options.state, certificate)

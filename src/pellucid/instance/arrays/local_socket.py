@@ -7,6 +7,7 @@ A program sends one message of a Line, {"token": ...} with one of
 
     "offer": fields of ArrayOffer; the descriptor of a memory file comes along     -> {"revision": N}
     "load": fields of LoadRequest                                                  -> {"revision": N}
+    "allow": the path of a file, whose folder may be read from then on             -> {}
     "retrieve": {"layer": N, "box": "z0:z1,y0:y1,x0:x1" or ""}  -> {"shape": [...], "dtype": ...}, and a descriptor
 
 or {"kind": ..., "what": ..., "remedy": ..., "line": N}. A process that can enter the socket's folder belongs to the
@@ -17,6 +18,7 @@ import os
 import secrets
 import socket
 import threading
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -82,6 +84,9 @@ class LocalSocketServer:
             self._check(message)
             if "retrieve" in message:
                 return self._give(message["retrieve"])
+            if "allow" in message:
+                self._session.roots.add(Path(str(message["allow"])).absolute().parent)
+                return {}, None
             revision = self._load(message["load"]) if "load" in message else self._take(message.get("offer"), memory)
             return {"revision": revision}, None
         except ValidationError as error:

@@ -155,6 +155,28 @@ class WorkerStatus:
 
 
 @dataclass(frozen=True)
+class RunningModel:
+    """A PyTorch model of a user that fills the volume of this source. task: as in Progress. device: as PyTorch names
+    it. batch: points of one call; is_halved: it was made smaller, because memory did not suffice."""
+
+    task: str
+    source: str
+    name: str
+    device: str
+    batch: int
+    is_halved: bool
+    is_running: bool
+
+
+@dataclass(frozen=True)
+class ModelList:
+    """The models whose volumes are in the scene."""
+
+    models: tuple[RunningModel, ...]
+    type: Literal["models"] = "models"
+
+
+@dataclass(frozen=True)
 class Progress:
     """Progress of a task. total: None if unknown. unit: "B" for bytes, else a noun in the plural.
 
@@ -293,5 +315,6 @@ Outgoing = (
     | ProbeResult
     | CrossHair
     | Reconstructions
+    | ModelList
 )
 Header = FrameHeader | SliceHeader

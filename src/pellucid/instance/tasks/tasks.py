@@ -62,6 +62,7 @@ class TaskRegistry:
         self._tasks: dict[str, _Task] = {}
         self.exporting: str | None = None  # The task whose progress the Worker reports.
         self.applying: str | None = None  # That of the Worker for networks.
+        self.evaluating: str | None = None  # That of the Worker for users' models.
         self.folder = scratch_folder()
 
     def close(self) -> None:
@@ -127,6 +128,10 @@ class TaskRegistry:
         for member in self._members():
             if allows(member.client.capability, "control"):
                 member.outbox.put(reply)
+
+    def of_role(self, role: str) -> str | None:
+        """The task of a Worker beside the one that renders."""
+        return {"compute": self.applying, "user_code": self.evaluating}.get(role)
 
     def status(self, id: str, by: Requester = OWNER) -> TaskStatus:
         status = self._get(id, by).status

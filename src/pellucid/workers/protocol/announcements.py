@@ -35,4 +35,12 @@ class VoxelsChanged:
     boxes: tuple[Box, ...]
 
 
-Announcement = ArrayProduced | VoxelsChanged
+@dataclass(frozen=True)
+class BatchHalved:
+    """Memory did not suffice for a user's module that fills this array; batch: points of one call from now on."""
+
+    source: str
+    batch: int
+
+
+Announcement = ArrayProduced | VoxelsChanged | BatchHalved

@@ -78,6 +78,26 @@ class Done:
 
 
 @dataclass(frozen=True)
+class ModuleOpened:
+    """A user's module was loaded. title: for users. shape: of the volume that it states, (z, y, x), or None. batch:
+    points of one call that suit the device, which is named by PyTorch."""
+
+    request: int
+    title: str
+    shape: tuple[int, int, int] | None
+    batch: int
+    device: str
+
+
+@dataclass(frozen=True)
+class ModuleDrafted:
+    """batch: points of one call for which memory sufficed."""
+
+    request: int
+    batch: int
+
+
+@dataclass(frozen=True)
 class Compiled:
     request: int
     hash: str
@@ -301,6 +321,8 @@ Reply = (
     | FrameDrawn
     | Failed
     | Done
+    | ModuleOpened
+    | ModuleDrafted
     | Compiled
     | Measured
     | LabelsMeasured

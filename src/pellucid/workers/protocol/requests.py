@@ -18,6 +18,7 @@ from pellucid.rendering.slice_image import SliceImage
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan_files.assembly import ScanOptions
 from pellucid.workers.folder_limit import AllowFolders
+from pellucid.workers.protocol.module_requests import UserModuleRequest
 
 ArrayKind = Literal["volume", "points", "mesh"]
 
@@ -320,7 +321,7 @@ class ApplyNetwork:
 
 @dataclass(frozen=True)
 class SetFocus:
-    """What a user looks at, in voxels of the array that a network fills: what is seen is computed first."""
+    """What a user looks at, in voxels of the array that a network or a module fills: what is seen is computed first."""
 
     target: str
     cross_hair: tuple[float, float, float] | None = None
@@ -357,4 +358,5 @@ Request = (
     | ApplyNetwork
     | SetFocus
     | AllowFolders
+    | UserModuleRequest
 )
