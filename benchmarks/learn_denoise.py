@@ -14,7 +14,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,7 @@ from benchmarks.entry_points import with_entry_points
 from benchmarks.foam_scan import FoamCase, FoamJudge, FoamMeasures
 from benchmarks.table import TARGET, Options, Row, report, unavailable
 from pellucid.formats.protocol import Voxels
+from pellucid.learn.denoise.options import DenoiseOptions, preset
 from pellucid.tomo import Recipe, open_scan, reconstruct_array
 
 FULL = FoamCase(128, 512, 720, 500, 2000.0)
@@ -57,7 +58,11 @@ def main() -> None:
         if given.part in ("all", "peers"):
             measure(case, parts, "peers", peers)
         if given.part in ("all", "ours"):
-            measure(case, parts, "ours", lambda scan, judge: ours(scan, judge, given.preset, given.steps))
+            options = preset(given.preset).with_learning(steps=given.steps)
+            if given.quick:
+                options = replace(options, width=4, patch=32, slices=8)
+                options = options.with_learning(steps=given.steps or 20, epoch_steps=10)
+            measure(case, parts, "ours", lambda scan, judge: ours(scan, judge, given.preset, options))
         if given.part in ("all", "table"):
             size = f"{case.rows} × {case.columns}², {case.views} views, {case.counts:g} photons"
             report("learn_denoise", table(parts), size, Options(given.quick, given.json))
@@ -86,15 +91,13 @@ class Scan:
         return reconstruct_array(open_scan(self.path), Recipe(center=self.case.axis, tilt=0.0))
 
 
-def ours(scan: Scan, judge: FoamJudge, preset_name: str, steps: int | None) -> Measured:
+def ours(scan: Scan, judge: FoamJudge, preset_name: str, options: DenoiseOptions) -> Measured:
     from pellucid.formats.location import Location
-    from pellucid.learn.denoise.options import preset
     from pellucid.learn.denoise.pipeline import denoise
     from pellucid.learn.denoise.request import DenoiseRequest, RunChoices
     from pellucid.volume.volume import open_volume
 
     target = scan.path.with_name("clean.zarr")
-    options = preset(preset_name).with_learning(steps=steps)
     recipe = Recipe(center=scan.case.axis, tilt=0.0)
     start = time.perf_counter()
     made = denoise(

@@ -45,7 +45,7 @@ def main() -> None:
         parts.mkdir(parents=True, exist_ok=True)
         for mode in MODES:
             if given.part in ("all", mode):
-                counts = (20, 4) if given.quick else (given.steps, given.gan_steps)
+                counts = (8, 2) if given.quick else (given.steps, given.gan_steps)
                 found = measure(given.data / "em", mode, counts, is_quick=given.quick)
                 print(mode, json.dumps(found), flush=True)
                 (parts / f"{mode}.json").write_text(json.dumps(found) + "\n")

@@ -12,7 +12,8 @@ import tifffile
 from pellucid.cli.main import main
 from pellucid.errors import InvalidInput
 from pellucid.tomo.scan_files.assembly import ScanOptions
-from pellucid.tomo.scan_files.registry import is_scan, open_scan, scan_facts
+from pellucid.tomo.scan_files.registry import is_scan, open_scan
+from pellucid.tomo.scan_files.scan_facts import scan_facts
 from tests.shared_data import shared
 from tests.tomo.small_scan import write_scan
 

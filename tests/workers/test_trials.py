@@ -45,7 +45,8 @@ def test_a_slice_is_the_librarys_own(worker: SupervisedWorker, scan: str) -> Non
 
 
 def test_pictures_and_facts_of_a_scan(worker: SupervisedWorker, scan: str) -> None:
-    facts = worker.send_request("looking", lambda request: DescribeScan(request, scan, OPTIONS)).result(TIMEOUT_S)
+    described = worker.send_request("looking", lambda request: DescribeScan(request, scan, OPTIONS)).result(TIMEOUT_S)
+    facts = described.facts
     assert (facts.projections, facts.rows, facts.columns, facts.flats, facts.darks) == (72, 6, COLUMNS, 3, 2)
     sizes: dict[Subject, tuple[int, int]] = {"projection": (6, COLUMNS), "sinogram": (72, COLUMNS)}
     for subject, size in sizes.items():

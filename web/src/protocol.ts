@@ -1363,8 +1363,7 @@ export interface ReconstructionChoices {
   readonly paddings: readonly string[];
 }
 
-/** The geometry of a scan. assumptions: what its files do not say and is taken to be so.
- * recipe: to begin with. output: a place for the volume. */
+/** A scan, and what to begin with. recipe: settings. output: a place for the volume. */
 export interface ScanDescription {
   readonly name: string;
   readonly kind: string;

@@ -59,6 +59,12 @@ class OpenJob:
         """Results as they finish, those of an earlier run first."""
         return run_stage(stage, self.engine, self.partial.folder, self.cancel)
 
+    def run(self) -> None:
+        """All stages, for jobs that need none of the results."""
+        for stage in self.stages:
+            for _ in self.run_stage(stage):
+                pass
+
 
 @contextmanager
 def open_job(

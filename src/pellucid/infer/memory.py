@@ -13,6 +13,7 @@ from math import prod
 from pathlib import Path
 
 from pellucid.box import Shape
+from pellucid.dataclass_json import from_json
 from pellucid.device.hardware import choose
 from pellucid.errors import InvalidInput
 from pellucid.infer.network_files.network import Network
@@ -41,8 +42,9 @@ def memory_model(network: Network, device: str = "cpu", runtime: str = "") -> Me
     """From the cache, or measured now. device: cpu, or the name of a GPU. runtime: what users call it."""
     place = _cached(network, device, runtime)
     try:
-        return MemoryModel(**json.loads(place.read_text()))
-    except (OSError, ValueError, TypeError):
+        model: MemoryModel = from_json(MemoryModel, json.loads(place.read_text()), place.name)
+        return model
+    except (OSError, ValueError, InvalidInput):
         found = measure(network, device)
     make_private_folder(place.parent)
     place.write_text(json.dumps(asdict(found)))

@@ -14,7 +14,7 @@ from pellucid.infer.network_files.manifest import Manifest, read_test_tensor
 from pellucid.infer.network_files.network import Network
 from pellucid.infer.network_files.transforms import ValueTransform, apply_transforms
 from pellucid.infer.runtime import RuntimeRequest, open_runtime
-from pellucid.infer.statistics import ValueStatistics
+from pellucid.infer.statistics import ValueStatistics, channel_statistics
 
 TOLERANCE = 1e-3
 """Of the span of the expected values, and of each value."""
@@ -60,11 +60,7 @@ def _run(network: Network, inputs: list[Voxels]) -> Voxels:
 def _statistics(transforms: tuple[ValueTransform, ...], windows: Voxels) -> tuple[ValueStatistics, ...]:
     """Of each channel of the test tensor itself."""
     percents = {percent for one in transforms for percent in one.percents}
-    channels = windows.astype(np.float64).swapaxes(0, 1)
-    return tuple(
-        ValueStatistics(float(one.mean()), float(one.std()), {p: float(np.percentile(one, p)) for p in percents})
-        for one in channels
-    )
+    return channel_statistics(windows.swapaxes(0, 1), percents)
 
 
 def _refuse(network: Network, manifest: Manifest, why: str) -> None:

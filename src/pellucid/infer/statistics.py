@@ -4,11 +4,13 @@ Here: ValueStatistics; computing it in blocks.
 Not here: what is normalised with it (transforms).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from pellucid.box import Box, Shape, triple
+from pellucid.formats.protocol import Voxels
 from pellucid.infer.sources import VoxelSource
 from pellucid.volume.volume import Volume
 
@@ -55,10 +57,16 @@ def measure_sample(source: VoxelSource, percents: tuple[float, ...] = ()) -> tup
     """For each channel of a source that is expensive to read: of a box in its middle."""
     edges = triple(map(min, zip(BLOCK, source.shape, strict=True)))
     start = triple((n - e) // 2 for n, e in zip(source.shape, edges, strict=True))
-    sample = source.read(Box(start, triple(a + e for a, e in zip(start, edges, strict=True)))).astype(np.float64)
+    sample = source.read(Box(start, triple(a + e for a, e in zip(start, edges, strict=True))))
+    return channel_statistics(sample, percents)
+
+
+def channel_statistics(values: Voxels, percents: Iterable[float] = ()) -> tuple[ValueStatistics, ...]:
+    """Of an array in memory. values: (channel, ...)."""
+    chosen = tuple(percents)
     return tuple(
-        ValueStatistics(float(one.mean()), float(one.std()), {p: float(np.percentile(one, p)) for p in percents})
-        for one in sample
+        ValueStatistics(float(one.mean()), float(one.std()), {p: float(np.percentile(one, p)) for p in chosen})
+        for one in values.astype(np.float64)
     )
 
 

@@ -14,7 +14,7 @@ from pellucid.engines.output_task import OutputTask
 from pellucid.engines.task import TaskContext, Work
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
-from pellucid.formats.protocol import Layout
+from pellucid.formats.protocol import Layout, Writer
 from pellucid.formats.registry import open_writer
 from pellucid.infer.loading import load_network
 from pellucid.infer.memory import MemoryModel
@@ -156,9 +156,12 @@ class NetworkTask(OutputTask):
             source = chained(predictors[:-1], VolumeSource(volumes, self.region))
 
             def compute(block: Block) -> None:
-                writer.write(block.core, predictors[-1].predict_output(source, block.core, self.rule))
+                self.write(writer, predictors[-1], source, block.core)
 
             yield compute
+
+    def write(self, writer: Writer, predictor: Predictor, source: VoxelSource, core: Box) -> None:
+        writer.write(core, predictor.predict_output(source, core, self.rule))
 
 
 def chained(predictors: Sequence[Predictor], source: VoxelSource) -> VoxelSource:

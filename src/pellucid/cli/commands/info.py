@@ -20,7 +20,8 @@ from pellucid.formats.protocol import Header, Level, check_location
 from pellucid.formats.registry import recognise
 from pellucid.printable import printable
 from pellucid.progress import amount
-from pellucid.tomo.scan_files.registry import is_scan, open_scan, scan_facts
+from pellucid.tomo.scan_files.registry import is_scan, open_scan
+from pellucid.tomo.scan_files.scan_facts import scan_facts
 from pellucid.volume.series import open_series
 from pellucid.volume.volume import open_volume
 

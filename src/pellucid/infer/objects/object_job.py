@@ -5,27 +5,25 @@ Not here: the work on a block (object_tasks), joining fragments (agglomeration).
 """
 
 import hashlib
-import time
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from pellucid.box import Shape
-from pellucid.engines.engine import Engine, EngineOptions, make_engine
-from pellucid.engines.output_check import check_output
+from pellucid.engines.engine import Engine
 from pellucid.engines.partial_output import PartialOutput
 from pellucid.engines.stages import Stage, VolumeTask, plan_stage
-from pellucid.engines.volume_job import OpenJob, open_job
+from pellucid.engines.volume_job import OpenJob
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import open_writer
-from pellucid.infer.apply import WORKERS, RunControl, begin_chain, open_source
+from pellucid.infer.apply import InferenceRequest, RunControl, run_inference
 from pellucid.infer.job import InferenceJob, InferenceOptions, NetworkFile, Source
-from pellucid.infer.loading import load_network
+from pellucid.infer.network_files.network import Network
 from pellucid.infer.objects.agglomeration import Contacts, agglomerate, connected, join_contacts
 from pellucid.infer.objects.object_tasks import (
     FRAGMENT_TYPE,
@@ -41,7 +39,7 @@ from pellucid.infer.objects.object_tasks import (
 )
 from pellucid.infer.output_rule import OutputRule
 from pellucid.infer.report import InferenceReport
-from pellucid.volume.volume import Volume, open_volume
+from pellucid.volume.volume import Volume
 
 
 @dataclass(frozen=True)
@@ -70,31 +68,21 @@ def segment_objects(
 ) -> tuple[Volume, InferenceReport]:
     """Write the number of the object of every voxel, from 1, by a network that gives boundaries. The result does not
     depend on blocks."""
-    options, control, objects = options or InferenceOptions(), control or RunControl(), objects or ObjectOptions()
-    source, options, earlier = begin_chain(source, options, control)
-    last = network if isinstance(network, NetworkFile) else NetworkFile(network)
-    engine = control.engine or make_engine("local", EngineOptions.from_settings(workers=WORKERS))
-    place, started = Location.parse(target).absolute, time.monotonic()
-    with ExitStack() as stack:
-        volumes = [stack.enter_context(open_source(one, options.level)) for one in (source, *options.also)]
-        check_output(place, [volume.location for volume in volumes])
-        networks = [load_network(one.path, one.form) for one in (*options.after, last)]
-        check_channels_are_boundaries(networks[-1].output_channels, networks[-1].name)
-        plan = InferenceJob.planned(volumes, networks, OutputRule("values"), options, engine)
-        job = _ObjectJob(plan, networks[-1].output_channels, objects)
-        with open_job(job, place, overwrite=control.overwrite, cancel=control.cancel) as opened:
-            reports = plan.report(opened.stages[0], is_checked=control.is_checked)
-            job.run(opened)
-        named = str(volumes[0].location)
-    return open_volume(place), InferenceReport(named, str(place), (*earlier, *reports), time.monotonic() - started)
+    chosen = objects or ObjectOptions()
+    request = InferenceRequest(source, target, network, options or InferenceOptions(), control or RunControl())
+    return run_inference(request, _boundary_rule, lambda plan: _ObjectJob(plan, chosen))
+
+
+def _boundary_rule(network: Network) -> OutputRule:
+    check_channels_are_boundaries(network.output_channels, network.name)
+    return OutputRule("values")
 
 
 @dataclass(frozen=True)
 class _ObjectJob:
-    """inference: the plan of the network. channels: of its output."""
+    """inference: the plan of the network."""
 
     inference: InferenceJob
-    channels: int
     objects: ObjectOptions
     reduce: str = "mode"
 
@@ -129,8 +117,8 @@ class _ObjectJob:
         return [plan_stage(name, task, self.inference.engine, partial.folder) for name, task in tasks.items()]
 
     def _store(self, partial: PartialOutput, shape: Shape) -> BoundaryStore:
-        chunk = self.layout.levels[0].chunk[0]
-        return BoundaryStore(str(partial.folder / "boundaries.n5"), self.channels, shape, -(-shape[0] // chunk) * chunk)
+        chunk, channels = self.layout.levels[0].chunk[0], self.inference.plans[-1].channels
+        return BoundaryStore(str(partial.folder / "boundaries.n5"), channels, shape, -(-shape[0] // chunk) * chunk)
 
     def _single(self) -> Layout:
         level = self.layout.levels[0]

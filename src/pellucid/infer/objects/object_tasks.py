@@ -20,11 +20,12 @@ from pellucid.engines.task import TaskContext, Work
 from pellucid.errors import InvalidInput
 from pellucid.formats.local_files import written_whole
 from pellucid.formats.location import Location
-from pellucid.formats.protocol import Layout, Voxels
+from pellucid.formats.protocol import Layout, Voxels, Writer
 from pellucid.formats.registry import open_writer
 from pellucid.infer.objects.basins import HALO, drain, heights
-from pellucid.infer.sources import VolumeSource
-from pellucid.infer.task import NetworkTask, chained
+from pellucid.infer.prediction import Predictor
+from pellucid.infer.sources import VoxelSource
+from pellucid.infer.task import NetworkTask
 from pellucid.volume.blocks import Block
 from pellucid.volume.volume import Volume, open_volume
 
@@ -64,20 +65,9 @@ class BoundaryTask(NetworkTask):
     def cost(self, shape: Shape) -> int:
         return super().cost(shape) + prod(shape) * 6 * self.store.channels
 
-    @contextmanager
-    def open(self, context: TaskContext) -> Iterator[Work]:
-        predictors = [plan.open(self.device) for plan in self.plans]
-        with ExitStack() as stack:
-            volumes = [stack.enter_context(open_volume(source)) for source in self.sources]
-            writer = stack.enter_context(closing(open_writer(Location.parse(self.target), self.layout, resume=True)))
-            source = chained(predictors[:-1], VolumeSource(volumes, self.region))
-
-            def compute(block: Block) -> None:
-                found = predictors[-1].predict_output(source, block.core, in_steps)
-                for number, channel in enumerate(found):
-                    writer.write(block.core.shift((number * self.store.stride, 0, 0)), channel)
-
-            yield compute
+    def write(self, writer: Writer, predictor: Predictor, source: VoxelSource, core: Box) -> None:
+        for number, channel in enumerate(predictor.predict_output(source, core, in_steps)):
+            writer.write(core.shift((number * self.store.stride, 0, 0)), channel)
 
 
 def in_steps(probabilities: Voxels) -> Voxels:
@@ -108,14 +98,8 @@ class ObjectFiles:
 
 
 @dataclass(frozen=True)
-class FragmentTask(OutputTask):
-    """Fragments of every voxel."""
-
-    boundaries: BoundaryStore
-    target: str
-    layout: Layout
-    output_chunk: Shape
-    files: ObjectFiles
+class _FileTask(OutputTask):
+    """A task whose inputs are all in the folder of the unfinished output."""
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -124,6 +108,17 @@ class FragmentTask(OutputTask):
     @property
     def preferred_block(self) -> Shape:
         return BLOCK
+
+
+@dataclass(frozen=True)
+class FragmentTask(_FileTask):
+    """Fragments of every voxel."""
+
+    boundaries: BoundaryStore
+    target: str
+    layout: Layout
+    output_chunk: Shape
+    files: ObjectFiles
 
     def cost(self, shape: Shape) -> int:
         return prod(n + 2 * HALO for n in shape) * 16 + prod(shape) * 72
@@ -146,7 +141,7 @@ class FragmentTask(OutputTask):
 
 
 @dataclass(frozen=True)
-class ContactTask(OutputTask):
+class ContactTask(_FileTask):
     """What is known of the fragments of a block: into which ones of other blocks they drain, how large they are, and
     how strong the boundary is where two of them touch. Nothing is written but a file of arrays."""
 
@@ -155,14 +150,6 @@ class ContactTask(OutputTask):
     layout: Layout
     output_chunk: Shape
     files: ObjectFiles
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        return ()
-
-    @property
-    def preferred_block(self) -> Shape:
-        return BLOCK
 
     def cost(self, shape: Shape) -> int:
         return prod(shape) * 160
@@ -221,7 +208,7 @@ def contacts_between(fragments: Voxels, boundaries: Voxels, core: Shape) -> dict
 
 
 @dataclass(frozen=True)
-class ObjectTask(OutputTask):
+class ObjectTask(_FileTask):
     """Write the object of every voxel."""
 
     fragments: str
@@ -229,14 +216,6 @@ class ObjectTask(OutputTask):
     layout: Layout
     output_chunk: Shape
     files: ObjectFiles
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        return ()
-
-    @property
-    def preferred_block(self) -> Shape:
-        return BLOCK
 
     def cost(self, shape: Shape) -> int:
         return prod(shape) * 32

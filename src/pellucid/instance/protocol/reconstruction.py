@@ -16,6 +16,7 @@ from pellucid.instance.protocol.shared_types import CLOSED, Edge, Name
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan_files.assembly import ScanOptions
 from pellucid.tomo.scan_files.dataset_guess import Suggestion
+from pellucid.tomo.scan_files.scan_facts import ScanFacts
 
 PreviewPosition = Literal["projection", "sinogram", "slice", "before"]
 """Of the page's images. before: a slice to compare with."""
@@ -46,25 +47,9 @@ class ReconstructionChoices:
 
 
 @dataclass(frozen=True)
-class ScanDescription:
-    """The geometry of a scan. assumptions: what its files do not say and is taken to be so.
+class ScanDescription(ScanFacts):
+    """A scan, and what to begin with. recipe: settings. output: a place for the volume."""
 
-    recipe: to begin with. output: a place for the volume.
-    """
-
-    name: str
-    kind: str
-    projections: int
-    rows: int
-    columns: int
-    dtype: str
-    flats: int
-    darks: int
-    first_angle_deg: float
-    last_angle_deg: float
-    is_full_turn: bool
-    pixel_size_um: float | None
-    assumptions: tuple[str, ...]
     recipe: Recipe
     output: str
     choices: ReconstructionChoices

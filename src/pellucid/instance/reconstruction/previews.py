@@ -62,9 +62,9 @@ class PreviewRequests:
         source = checked_scan(self._roots, requested.path, requested.options)
         question = lambda request: DescribeScan(request, source, requested.options)  # noqa: E731
         reply: ScanDescribed = await asyncio.wrap_future(self._worker.send_request("opening a scan", question))
-        known = {name: value for name, value in asdict(reply).items() if name != "request"}
         path = Location.parse(source).local
-        return ScanDescription(path.name, **known, recipe=Recipe(), output=str(_output(path)), choices=CHOICES)
+        known = vars(replace(reply.facts, name=path.name))
+        return ScanDescription(**known, recipe=Recipe(), output=str(_output(path)), choices=CHOICES)
 
     async def parts(self, path: str) -> Suggestion:
         """What the datasets of a file might be."""

@@ -110,9 +110,7 @@ def halves_stage(request: DenoiseRequest, folder: Path, running: RunChoices) -> 
         layout = Layout((Level(box.shape, chunk, spacing),), np.dtype(np.float32), unit)  # type: ignore[arg-type]
         job = _MeanJob(tuple(locations), layout, running.engine or make_engine())
         with open_job(job, Location.parse(path)) as opened:
-            for stage in opened.stages:
-                for _ in opened.run_stage(stage):
-                    pass
+            opened.run()
     first, stop = _learnt_rows(0, box.shape[0], request.options.slices)
     part = Box((first, 0, 0), (stop, *box.stop[1:]))
     whole = SetVolume(str(path), box)

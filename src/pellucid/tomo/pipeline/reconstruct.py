@@ -42,7 +42,8 @@ from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.report import AngleReport, ReconstructionReport, is_report, report_path
 from pellucid.tomo.scan import Scan
 from pellucid.tomo.scan_files.assembly import ScanOptions
-from pellucid.tomo.scan_files.registry import open_scan, scan_facts
+from pellucid.tomo.scan_files.registry import open_scan
+from pellucid.tomo.scan_files.scan_facts import scan_facts
 from pellucid.volume.levels import plan_levels
 from pellucid.volume.volume import Volume, open_volume
 

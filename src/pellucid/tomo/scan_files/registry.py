@@ -1,13 +1,10 @@
 """Opening a scan of any kind, recognised by its content.
 
-Here: open_scan(), is_scan(), and the facts of a scan that users see.
+Here: open_scan(), is_scan().
 Not here: the kinds (one module each), imported when one is opened: viewers that show no scan start sooner.
 """
 
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from pellucid.errors import InvalidInput, PellucidError, UnknownFormat
 from pellucid.formats.location import Location
@@ -111,29 +108,3 @@ def projections_dataset(path: Path) -> str:
             return "/exchange/data"
         keyed = (name for name in tree.groups("NXdetector") if tree.shape(f"{name}/image_key"))
         return next((f"/{name.strip('/')}/data" for name in keyed), "")
-
-
-def scan_facts(scan: Scan) -> dict[str, Any]:
-    """The geometry of a scan, as plain values."""
-    angles = np.rad2deg(scan.angles_rad)
-    return {
-        "name": scan.name,
-        "scan": scan.kind,
-        "projections": scan.count,
-        "rows": scan.rows,
-        "columns": scan.columns,
-        "dtype": scan.projections.dtype.name,
-        "bytes": scan.count * scan.rows * scan.columns * scan.projections.dtype.itemsize,
-        "first_angle_deg": float(angles[0]),
-        "last_angle_deg": float(angles[-1]),
-        "step_deg": float(np.rad2deg(scan.step_rad)),
-        "span_deg": float(np.rad2deg(scan.span_rad)),
-        "is_full_turn": scan.is_full_turn,
-        "flats": scan.flats.count if scan.flats else 0,
-        "flat_groups": scan.groups(scan.flats),
-        "darks": scan.darks.count if scan.darks else 0,
-        "dark_groups": scan.groups(scan.darks),
-        "pixel_size_um": scan.pixel_size_um,
-        "axis_column": scan.axis_column,
-        "assumptions": list(scan.assumptions),
-    }

@@ -13,6 +13,7 @@ from pellucid.rendering.measures import RegionValues
 from pellucid.rendering.scene import MeshLayer, PointsLayer, VolumeLayer
 from pellucid.rendering.user_shading import Parameter
 from pellucid.tomo.scan_files.dataset_guess import Suggestion
+from pellucid.tomo.scan_files.scan_facts import ScanFacts
 from pellucid.volume.slice_planes import ASSUMED_PLANES, Planes
 from pellucid.workers.protocol.requests import Voxel
 
@@ -263,21 +264,8 @@ class ProgressReported:
 
 @dataclass(frozen=True)
 class ScanDescribed:
-    """pixel_size_um: None where unknown. assumptions: what was not in the file and is taken to be so."""
-
     request: int
-    kind: str
-    projections: int
-    rows: int
-    columns: int
-    dtype: str
-    flats: int
-    darks: int
-    first_angle_deg: float
-    last_angle_deg: float
-    is_full_turn: bool
-    pixel_size_um: float | None
-    assumptions: tuple[str, ...]
+    facts: ScanFacts
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ Not here: slices (tomo.preview), the window of the page (instance).
 
 import threading
 from contextlib import closing
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,8 @@ from pellucid.tomo.correction.preparation import Preparation
 from pellucid.tomo.pipeline.preview import SlicePreview
 from pellucid.tomo.scan import Scan
 from pellucid.tomo.scan_files.assembly import ScanOptions
-from pellucid.tomo.scan_files.registry import open_scan, scan_facts
+from pellucid.tomo.scan_files.registry import open_scan
+from pellucid.tomo.scan_files.scan_facts import ScanFacts
 from pellucid.volume.slice_sheet import grey_levels
 from pellucid.workers.protocol.replies import AxisFound, PreviewMade, ScanDescribed
 from pellucid.workers.protocol.requests import DescribeScan, FindAxis, MakePreview
@@ -35,10 +35,7 @@ class PreviewRenderer:
         self._open: tuple[str, ScanOptions, SlicePreview] | None = None
 
     def describe(self, request: DescribeScan) -> ScanDescribed:
-        facts = scan_facts(self._preview(request.source, request.options).scan)
-        known = {field.name: facts[field.name] for field in fields(ScanDescribed) if field.name in facts}
-        known["assumptions"] = tuple(known["assumptions"])
-        return ScanDescribed(request=request.request, kind=facts["scan"], **known)
+        return ScanDescribed(request.request, ScanFacts.of(self._preview(request.source, request.options).scan))
 
     def image(self, request: MakePreview, cancel: threading.Event) -> tuple[PreviewMade, Voxels]:
         """(height, width) uint8, and what it shows."""
