@@ -1,6 +1,6 @@
 """Arguments that several commands take, parsed once.
 
-Here: text to numbers, shapes, ranges, sizes, times and colours; headerless files; whether an output has a folder.
+Here: text to numbers, shapes, ranges, sizes, times and colours; headerless files; device and memory; check_folder.
 Not here: what the commands do with them.
 """
 
@@ -17,6 +17,7 @@ from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.settings import parse_size
 
+Group = argparse.ArgumentParser | argparse._ArgumentGroup
 TIME_UNITS_S = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 OPTION = re.compile(r"--[a-z][a-z-]*")
 NEGATIVE = re.compile(r"-(\.?\d|inf|nan|[xyz]$)", re.IGNORECASE)
@@ -49,6 +50,14 @@ def source_location(options: argparse.Namespace) -> Location:
             if value is not None
         }
     )
+
+
+def add_device(group: Group, default: str | None = None) -> None:
+    group.add_argument("--device", default=default, help="cpu, cuda or cuda:1 (default: a GPU if available)")
+
+
+def add_memory(group: Group) -> None:
+    group.add_argument("--memory", help="maximum memory, such as 4GiB (default: half of the free memory)")
 
 
 def join_negative_numbers(words: Sequence[str]) -> list[str]:

@@ -7,11 +7,12 @@ Not here: engines (engines), the commands.
 import argparse
 from pathlib import Path
 
+from pellucid.cli.arguments import Group
 from pellucid.engines.engine import Engine, EngineOptions, make_engine
 from pellucid.settings import load
 
 
-def add_engine(running: "argparse._ArgumentGroup | argparse.ArgumentParser") -> None:
+def add_engine(running: Group) -> None:
     running.add_argument(
         "--engine",
         default="local",

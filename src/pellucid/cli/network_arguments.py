@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pellucid.box import Box, Shape, triple
-from pellucid.cli.arguments import add_source, count_argument, levels_argument, shape_argument, source_location
+from pellucid.cli.arguments import add_device, add_memory, add_source, count_argument, shape_argument, source_location
 from pellucid.cli.commands.info import report as show_facts
 from pellucid.cli.engine_arguments import add_engine, chosen_engine
+from pellucid.cli.output_arguments import add_box, add_levels, add_storage
 from pellucid.volume.volume import Volume, open_volume
 
 if TYPE_CHECKING:
@@ -71,16 +72,13 @@ def _add_form(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--box", help="only this box: z0:z1,y0:y1,x0:x1")
-    parser.add_argument("--level", type=int, help="start from this level of the source")
-    parser.add_argument("--levels", type=levels_argument, default=1, help="resolutions to write: a number or auto")
-    parser.add_argument("--pyramid", action="store_const", dest="levels", const="auto", help="same as --levels auto")
-    parser.add_argument("--chunk", type=shape_argument, metavar="Z,Y,X", help="chunk size in voxels")
-    parser.add_argument("--codec", choices=("none", "gzip", "zstd", "lz4", "blosc"), help="compression")
+    add_box(parser)
+    add_levels(parser)
+    add_storage(parser)
     parser.add_argument("--overwrite", action="store_true", help="overwrite an existing output")
     running = parser.add_argument_group("running")
-    running.add_argument("--device", default="auto", help="cpu, cuda or cuda:1 (default: a GPU if available)")
-    running.add_argument("--memory", help="maximum memory, such as 4GiB (default: half of the free memory)")
+    add_device(running, "auto")
+    add_memory(running)
     running.add_argument("--workers", type=count_argument, help="number of blocks in parallel (default: 2)")
     add_engine(running)
     running.add_argument(

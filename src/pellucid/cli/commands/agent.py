@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from pellucid.cli.arguments import bytes_argument, count_argument, number_argument, shape_argument
+from pellucid.cli.arguments import add_device, bytes_argument, count_argument, number_argument, shape_argument
 from pellucid.cli.browser import has_browser, open_browser
 from pellucid.client.agent_client import AgentClient
 from pellucid.client.job_viewers import PendingViewer, request_viewer
@@ -52,7 +52,7 @@ def _add_start(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     parser.add_argument("--shape", type=shape_argument, metavar="Z,Y,X", help="shape of the volume that will be shown")
     parser.add_argument("--dtype", default="float32", help="its voxel type (default: float32)")
-    parser.add_argument("--device", help="cpu, cuda or cuda:1 (default: a GPU if available)")
+    add_device(parser)
     parser.add_argument(
         "--root", action="append", default=[], metavar="FOLDER", help="folder whose files may be opened; repeatable"
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pellucid.box import Shape
 from pellucid.cli.arguments import (
+    add_device,
     add_source,
     bytes_argument,
     count_argument,
@@ -63,7 +64,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument(
         "--engine", help="where models are trained: serial, processes, parsl:SITE, or spark://HOST:PORT"
     )
-    parser.add_argument("--device", help="cpu, cuda or cuda:1 (default: a GPU if available)")
+    add_device(parser)
     parser.add_argument("--seed", type=int, default=42, help="seed of the random numbers")
     parser.add_argument("--overwrite", action="store_true", help="overwrite an existing output")
     parser.set_defaults(run=run)

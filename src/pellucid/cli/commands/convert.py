@@ -9,15 +9,16 @@ from typing import Any
 
 from pellucid.box import Box
 from pellucid.cli.arguments import (
+    add_memory,
     add_source,
     count_argument,
-    levels_argument,
     range_argument,
     shape_argument,
     source_location,
 )
 from pellucid.cli.commands.info import report
 from pellucid.cli.engine_arguments import add_engine, chosen_engine
+from pellucid.cli.output_arguments import add_box, add_levels, add_storage
 from pellucid.conversion.convert import convert
 from pellucid.volume.levels import REDUCTIONS
 from pellucid.volume.volume import open_volume
@@ -38,23 +39,20 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         metavar="LOW,HIGH",
         help="source values mapped to the ends of the output type, or auto",
     )
-    parser.add_argument("--levels", type=levels_argument, default=1, help="resolutions to write: a number or auto")
-    parser.add_argument("--pyramid", action="store_const", dest="levels", const="auto", help="same as --levels auto")
+    add_levels(parser)
     add_output(parser)
     parser.set_defaults(run=run)
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:
     """What convert and pyramid have in common."""
-    parser.add_argument("--box", help="convert only this box: z0:z1,y0:y1,x0:x1")
-    parser.add_argument("--level", type=int, help="start from this level of the source")
+    add_box(parser)
     parser.add_argument("--reduce", choices=tuple(REDUCTIONS), default="mean", help="how coarser levels are computed")
-    parser.add_argument("--codec", choices=("none", "gzip", "zstd", "lz4", "blosc"), help="compression")
-    parser.add_argument("--chunk", type=shape_argument, metavar="Z,Y,X", help="chunk size in voxels")
+    add_storage(parser)
     parser.add_argument("--shard", type=shape_argument, metavar="Z,Y,X", help="shard size in voxels (Zarr)")
     parser.add_argument("--overwrite", action="store_true", help="overwrite an existing output")
     running = parser.add_argument_group("running")
-    running.add_argument("--memory", help="maximum memory, such as 4GiB (default: half of the free memory)")
+    add_memory(running)
     running.add_argument("--workers", type=count_argument, help="number of blocks in parallel (default: one per core)")
     add_engine(running)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pellucid.cli.arguments import count_argument, range_argument, shape_argument
+from pellucid.cli.arguments import add_device, add_memory, count_argument, range_argument, shape_argument
 from pellucid.cli.commands.info import report as show_facts
 from pellucid.cli.learn.arguments import add_training, learning_changes, training_engine
 from pellucid.cli.optional_packages import requires_extra
@@ -72,8 +72,8 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     volume.add_argument("--overwrite", action="store_true", help="overwrite an existing output")
     running = parser.add_argument_group("running")
-    running.add_argument("--device", default="auto", help="cpu, cuda or cuda:1 (default: a GPU if available)")
-    running.add_argument("--memory", help="maximum memory, such as 4GiB (default: half of the free memory)")
+    add_device(running, "auto")
+    add_memory(running)
     running.add_argument("--engine", help="serial, local (threads), processes, parsl:SITE or spark://HOST:PORT")
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pellucid.cli.arguments import count_argument, positive_argument, shape_argument
+from pellucid.cli.arguments import add_memory, count_argument, positive_argument, shape_argument
 from pellucid.cli.learn.arguments import (
     add_training,
     learning_changes,
@@ -100,7 +100,7 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--overwrite", action="store_true", help="overwrite an existing network")
     running = parser.add_argument_group("running")
     running.add_argument("--device", default="auto", help="cpu, cuda, cuda:1 or mps (default: a GPU if available)")
-    running.add_argument("--memory", help="maximum memory, such as 4GiB (default: half of the free memory)")
+    add_memory(running)
     running.add_argument("--engine", help="train on an engine instead of in this process: serial, local, processes ...")
 
 

@@ -6,8 +6,9 @@ Not here: what is done with them (run, which loads more than other commands shou
 
 import argparse
 
-from pellucid.cli.arguments import count_argument, levels_argument, positive_argument, range_argument, shape_argument
+from pellucid.cli.arguments import add_device, add_memory, count_argument, positive_argument, range_argument
 from pellucid.cli.engine_arguments import add_engine
+from pellucid.cli.output_arguments import add_levels, add_storage
 from pellucid.volume.levels import REDUCTIONS
 
 
@@ -23,8 +24,8 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add_steps(parser.add_argument_group("steps"))
     _add_output(parser.add_argument_group("the volume"))
     running = parser.add_argument_group("running")
-    running.add_argument("--device", help="cpu, cuda or cuda:1 (default: a GPU if available)")
-    running.add_argument("--memory", help="maximum memory, such as 4GiB (default: half of the free memory)")
+    add_device(running)
+    add_memory(running)
     running.add_argument("--workers", type=count_argument, help="number of slabs in parallel (default: one per core)")
     add_engine(running)
     shown = "show slices as they are made, in the viewer at URL or in a new one"
@@ -93,11 +94,9 @@ def _add_output(group: "argparse._ArgumentGroup") -> None:
     group.add_argument(
         "--range", type=range_argument, metavar="LOW,HIGH", help="attenuations mapped to the ends of the voxel type"
     )
-    group.add_argument("--levels", type=levels_argument, default=1, help="resolutions to write: a number or auto")
-    group.add_argument("--pyramid", action="store_const", dest="levels", const="auto", help="same as --levels auto")
+    add_levels(group)
     group.add_argument("--reduce", choices=tuple(REDUCTIONS), default="mean", help="how coarser levels are computed")
-    group.add_argument("--codec", choices=("none", "gzip", "zstd", "lz4", "blosc"), help="compression")
-    group.add_argument("--chunk", type=shape_argument, metavar="Z,Y,X", help="chunk size in voxels")
+    add_storage(group)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -12,6 +12,7 @@ from pathlib import Path
 from PIL import Image
 
 from pellucid.cli.arguments import (
+    add_device,
     add_source,
     background_argument,
     check_folder,
@@ -65,7 +66,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     _add_camera(parser.add_argument_group("camera"))
     _add_company(parser.add_argument_group("further content"))
     _add_movie(parser.add_argument_group("movies"))
-    parser.add_argument("--device", help="cpu, cuda or cuda:1 (default: a GPU if available)")
+    add_device(parser)
     parser.add_argument(
         "--save-scene", type=Path, metavar="JSON", help="also save the scene, to edit and render it again"
     )

@@ -1,0 +1,25 @@
+"""Arguments of commands that write volumes: how these are stored.
+
+Here: add_box, add_levels, add_storage.
+Not here: where the work runs (engine_arguments), the type and range of values, which differ between commands.
+"""
+
+from pellucid.cli.arguments import Group, levels_argument, shape_argument
+
+CODECS = ("none", "gzip", "zstd", "lz4", "blosc")
+
+
+def add_box(group: Group) -> None:
+    """The part of the source."""
+    group.add_argument("--box", help="only this box of voxels: z0:z1,y0:y1,x0:x1")
+    group.add_argument("--level", type=int, help="start from this level of the source")
+
+
+def add_levels(group: Group) -> None:
+    group.add_argument("--levels", type=levels_argument, default=1, help="resolutions to write: a number or auto")
+    group.add_argument("--pyramid", action="store_const", dest="levels", const="auto", help="same as --levels auto")
+
+
+def add_storage(group: Group) -> None:
+    group.add_argument("--codec", choices=CODECS, help="compression")
+    group.add_argument("--chunk", type=shape_argument, metavar="Z,Y,X", help="chunk size in voxels")
