@@ -95,6 +95,11 @@ class DeviceBlock:
             )
         return self._reply.shape
 
+    @property
+    def value(self) -> Any:
+        """What the last computation returned; None for a block of which only the handle is known."""
+        return None if not self.handle or self._reply is None else self._reply.value
+
     def result(self, operation: Operation) -> ChainReply:
         """What comes back from one more operation, the last one of a chain."""
         return self._run((operation,))

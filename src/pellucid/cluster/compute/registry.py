@@ -18,6 +18,7 @@ from pellucid.errors import InvalidInput
 COMPUTATIONS = {
     "composite": "pellucid.cluster.compute.compositing:composite",
     "draw": "pellucid.cluster.compute.drawing:draw_block",
+    "front": "pellucid.cluster.compute.front:advance_front",
     "kernel": "pellucid.cluster.compute.user_kernels:run_kernel",
     "read": "pellucid.cluster.compute.reading:read_block",
 }

@@ -1,0 +1,178 @@
+"""Arrival times of a front in one block.
+
+Here: advance_front, the computation "front": the times of a block, as early as those around it allow.
+Not here: the scheme (front_kernels), halos and which block is next (cluster.solvers).
+
+Tiles in which something may change are active (the fast iterative method). A tile of a CPU is swept in all directions
+until nothing changes; on a GPU every voxel of the active tiles is updated once, and then the next tiles are chosen.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pellucid.box import Shape, grid_shape, triple
+from pellucid.cluster.compute.registry import BlockView, ComputeContext
+from pellucid.dataclass_json import from_json
+from pellucid.device import Device, LaunchRange, launch, runtime, synchronize
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Spacing, Voxels
+from pellucid.settings import current
+
+CPU_ROWS = 32
+"""Along z and y, of a tile of a CPU with several cores, which has whole rows."""
+CUDA_TILE: Shape = (4, 4, 32)
+TOLERANCE = 1e-5
+"""Of the time in which the front passes a voxel."""
+
+
+@dataclass(frozen=True)
+class FrontRequest:
+    """speed: of the front, where there is no block of speeds. neighbours: whether there is one at each face, in the
+    order of z, y, x, each before and behind; elsewhere nothing comes in. max_rounds: of active tiles; 0: until nothing
+    changes. is_start: whether times inside of the block are new, and not only those around it."""
+
+    speed: float
+    spacing: Spacing
+    neighbours: tuple[bool, bool, bool, bool, bool, bool]
+    max_rounds: int = 0
+    is_start: bool = True
+
+
+def advance_front(
+    context: ComputeContext, arguments: dict[str, Any], inputs: Sequence[BlockView], output: BlockView | None
+) -> dict[str, Any]:
+    """inputs: times with a halo of 1, and speeds if they differ. Returns which faces got earlier times; whether it is
+    done; how many voxels were updated, over all rounds."""
+    request: FrontRequest = from_json(FrontRequest, arguments, "front")
+    times = inputs[0]
+    if output is None or (output.shape, output.halo) != (times.shape, times.halo) or min(times.halo) < 1:
+        raise InvalidInput("A front needs blocks with a halo of 1.", remedy="Pass halo=1.")
+    if times.dtype != np.float32 or any(one.dtype != np.float32 or one.shape != times.shape for one in inputs):
+        raise InvalidInput("Times and speeds differ in shape, or are no float32.", remedy="Use float32 for both.")
+    _start(times, output, request)
+    tiles = _Tiles(context.device, output, inputs[1] if len(inputs) > 1 else None, request)
+    updated = tiles.run(request.max_rounds, context)
+    return {"faces": _changed_faces(times, output), "is_done": not tiles.active.any(), "updated": updated}
+
+
+class _Tiles:
+    """active: (z, y, x), tiles in which something may change."""
+
+    def __init__(self, device: Device, times: BlockView, speeds: BlockView | None, request: FrontRequest) -> None:
+        self.device = device
+        self.edges = CUDA_TILE if device.is_cuda else _cpu_tile(times.shape)
+        self.active = np.full(grid_shape(times.shape, self.edges), request.is_start)
+        for face, is_there in enumerate(request.neighbours):
+            if is_there:
+                self.active[_face((0, 0, 0), triple(self.active.shape), face, outside=False)] = True
+        self._rows = runtime.start().empty(2 * times.shape[0] * times.shape[1], dtype=int, device=device.name)
+        self.grid = _grid(times, speeds, request, self.edges, self.active.shape)
+
+    def run(self, max_rounds: int, context: ComputeContext) -> int:
+        rounds, updated, report = 0, 0, context.touch
+        while self.active.any() and (not max_rounds or rounds < max_rounds):
+            numbers = np.flatnonzero(self.active).astype(np.int32)
+            changed = np.zeros(self.active.shape, bool)
+            changed.flat[numbers] = self._update(numbers)
+            self.active = self._next(changed)
+            updated += len(numbers) * self.edges[0] * self.edges[1] * self.edges[2]
+            rounds += 1
+            report()
+        return updated
+
+    def _update(self, numbers: Voxels) -> Voxels:
+        from pellucid.cluster.compute import front_kernels
+
+        warp, name = runtime.start(), self.device.name
+        tiles = warp.array(numbers, dtype=warp.int32, device=name)
+        changed = warp.zeros(len(numbers), dtype=warp.uint8, device=name)
+        if self.device.is_cuda:
+            shape = (len(numbers), self.edges[0] * self.edges[1] * self.edges[2])
+            launch(front_kernels.relax_tiles, LaunchRange(shape), [self.grid, tiles], [changed], self.device)
+        else:
+            heft = 2 * self.edges[0] * self.edges[1] * self.edges[2]
+            each, given = LaunchRange((len(numbers),), heft=heft), [self.grid, tiles, self._rows]
+            launch(front_kernels.sweep_tiles, each, given, [changed], self.device)
+        synchronize(self.device)
+        found: Voxels = changed.numpy() != 0
+        return found
+
+    def _next(self, changed: Voxels) -> Voxels:
+        """Neighbours of what has changed; on a GPU, where a tile is not done when it was updated, that too."""
+        active = changed.copy() if self.device.is_cuda else np.zeros_like(changed)
+        for axis in range(3):
+            here, there = [slice(None)] * 3, [slice(None)] * 3
+            here[axis], there[axis] = slice(None, -1), slice(1, None)
+            active[tuple(there)] |= changed[tuple(here)]
+            active[tuple(here)] |= changed[tuple(there)]
+        return active
+
+
+def _cpu_tile(shape: Shape) -> Shape:
+    """One core sweeps the whole block: fewer voxels are updated twice."""
+    if current().threads == 1:
+        return shape
+    return min(CPU_ROWS, shape[0]), min(CPU_ROWS, shape[1]), shape[2]
+
+
+def _grid(
+    times: BlockView, speeds: BlockView | None, request: FrontRequest, tile: Shape, tiles: tuple[int, ...]
+) -> Any:
+    from pellucid.cluster.compute import front_kernels
+
+    warp = runtime.start()
+    grid = front_kernels.FrontGrid()
+    grid.times = _address(times)
+    grid.plane, grid.row = (stride // 4 for stride in times.outer.strides[:2])
+    if speeds is not None:
+        grid.speeds = _address(speeds)
+        grid.speed_plane, grid.speed_row = (stride // 4 for stride in speeds.outer.strides[:2])
+    grid.shape, grid.tile, grid.tiles = warp.vec3i(*times.shape), warp.vec3i(*tile), warp.vec3i(*tiles)
+    grid.weights = warp.vec3(*(1 / step**2 for step in request.spacing))
+    grid.speed = request.speed
+    grid.tolerance = TOLERANCE * min(request.spacing) / request.speed
+    return grid
+
+
+def _address(view: BlockView) -> int:
+    core = view.core
+    return int(core.ctypes.data if isinstance(core, np.ndarray) else core.ptr)
+
+
+def _start(times: BlockView, output: BlockView, request: FrontRequest) -> None:
+    """The times as they are, and nothing that comes in where there is no neighbour."""
+    on_host = isinstance(output.outer, np.ndarray)
+    if on_host:
+        np.copyto(output.outer, times.outer)
+    else:
+        runtime.start().copy(output.outer, times.outer)
+    for face, is_there in enumerate(request.neighbours):
+        if not is_there:
+            plane = output.outer[_face(output.halo, output.shape, face, outside=True)]
+            if on_host:
+                plane[...] = np.inf
+            else:
+                plane.fill_(np.inf)
+
+
+def _changed_faces(times: BlockView, output: BlockView) -> list[bool]:
+    found = []
+    for face in range(6):
+        where = _face(output.halo, output.shape, face, outside=False)
+        before, after = (view.outer[where] for view in (times, output))
+        if not isinstance(after, np.ndarray):
+            before, after = before.numpy(), after.numpy()
+        found.append(bool((before != after).any()))
+    return found
+
+
+def _face(halo: Shape, shape: Shape, face: int, *, outside: bool) -> tuple[slice, ...]:
+    """A plane of the array with its halo: the outermost of the core, or the one around it."""
+    axis, is_behind = divmod(face, 2)
+    at = halo[axis] + (shape[axis] - 1 + outside if is_behind else -int(outside))
+    slices = [slice(h, h + n) for h, n in zip(halo, shape, strict=True)]
+    slices[axis] = slice(at, at + 1)
+    return tuple(slices)

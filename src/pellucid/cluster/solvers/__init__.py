@@ -1,0 +1,1 @@
+"""Solvers that iterate over blocks on Device Workers."""
