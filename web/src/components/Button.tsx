@@ -18,7 +18,7 @@ interface ButtonProps {
 export function Button({ children, onClick, icon, look = "normal", isDisabled = false, isWide = false, isOn, isSubmit = false, title }: ButtonProps): ReactNode {
   const names = ["button", look === "normal" ? "" : `is-${look}`, isWide ? "is-wide" : "", isOn ? "is-on" : ""];
   return (
-    <button type={isSubmit ? "submit" : "button"} className={names.filter(Boolean).join(" ")} disabled={isDisabled} onClick={onClick} title={title} aria-pressed={isOn}>
+    <button type={isSubmit ? "submit" : "button"} className={names.filter(Boolean).join(" ")} disabled={isDisabled} onClick={onClick} title={title ?? (typeof children === "string" ? children : undefined)} aria-pressed={isOn}>
       {icon ? <Icon name={icon} /> : null}
       {children}
     </button>

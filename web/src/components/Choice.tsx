@@ -10,6 +10,7 @@ export interface Option<Value extends string> {
 
 interface ChoiceProps<Value extends string> {
   label: string;
+  title?: string;
   value: Value;
   options: readonly Option<Value>[];
   onChange: (value: Value) => void;
@@ -19,7 +20,7 @@ export function Segmented<Value extends string>({ label, value, options, onChang
   return (
     <div className="segmented" role="group" aria-label={label}>
       {options.map((option) => (
-        <button key={option.value} type="button" aria-pressed={option.value === value} title={option.title} onClick={() => onChange(option.value)}>
+        <button key={option.value} type="button" aria-pressed={option.value === value} title={option.title ?? `${label}: ${option.label}`} onClick={() => onChange(option.value)}>
           {option.label}
         </button>
       ))}
@@ -27,9 +28,9 @@ export function Segmented<Value extends string>({ label, value, options, onChang
   );
 }
 
-export function Select<Value extends string>({ label, value, options, onChange }: ChoiceProps<Value>): ReactNode {
+export function Select<Value extends string>({ label, value, options, onChange, title = label }: ChoiceProps<Value>): ReactNode {
   return (
-    <label className="row">
+    <label className="row" title={title}>
       <span className="label">{label}</span>
       <select
         className="field"
@@ -54,11 +55,12 @@ interface SwitchProps {
   isOn: boolean;
   onChange: (isOn: boolean) => void;
   isDisabled?: boolean;
+  title?: string;
 }
 
-export function Switch({ label, isOn, onChange, isDisabled = false }: SwitchProps): ReactNode {
+export function Switch({ label, isOn, onChange, isDisabled = false, title = label }: SwitchProps): ReactNode {
   return (
-    <label className="switch">
+    <label className="switch" title={title}>
       <span>{label}</span>
       <input type="checkbox" checked={isOn} disabled={isDisabled} onChange={(event) => onChange(event.currentTarget.checked)} />
     </label>

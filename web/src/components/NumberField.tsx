@@ -14,10 +14,11 @@ interface NumberFieldProps {
   className?: string;
   isDisabled?: boolean;
   text?: (value: number) => string;
+  title?: string;
 }
 
 export function NumberField(props: NumberFieldProps): ReactNode {
-  const { value, onChange, label, low = -Infinity, high = Infinity, step, className = "field is-number", isDisabled = false, text = short } = props;
+  const { value, onChange, label, low = -Infinity, high = Infinity, step, className = "field is-number", isDisabled = false, text = short, title } = props;
   const [typed, setTyped] = useState<string | null>(null);
   const number = typed === null ? value : parse(typed);
   const commit = (): void => {
@@ -40,6 +41,7 @@ export function NumberField(props: NumberFieldProps): ReactNode {
       type="text"
       inputMode="decimal"
       aria-label={label}
+      title={title ?? `${label}. Up and down step, with Shift by ten.`}
       aria-invalid={typed !== null && !Number.isFinite(number)}
       disabled={isDisabled}
       value={typed ?? text(value)}

@@ -21,10 +21,11 @@ interface SliderProps {
   text?: (value: number) => string;
   /** Limits for typed numbers, beyond the ends of the slider. */
   isOpenEnded?: boolean;
+  title?: string;
 }
 
 export function Slider(props: SliderProps): ReactNode {
-  const { label, value, low, high, onChange, step, isLogarithmic = false, isDisabled = false, text = short, isOpenEnded = false } = props;
+  const { label, value, low, high, onChange, step, isLogarithmic = false, isDisabled = false, text = short, isOpenEnded = false, title = label } = props;
   const id = useId();
   const isHeld = useRef(false);
   const place = toPlace(clamp(value, low, high), low, high, isLogarithmic);
@@ -35,7 +36,7 @@ export function Slider(props: SliderProps): ReactNode {
     onChange(read(input), false);
   };
   return (
-    <div className="slider">
+    <div className="slider" title={title}>
       <label className="label" htmlFor={id}>
         {label}
       </label>

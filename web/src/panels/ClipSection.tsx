@@ -31,15 +31,15 @@ export function ClipSection({ chosen }: { chosen: ChosenVolume }): ReactNode {
   const { description, layer, index } = chosen;
   if (!description) return null;
   return (
-    <Section title="Clipping" isOpenAtFirst={false}>
+    <Section title="Clipping" isOpenAtFirst={false} isInUse={areShown}>
       <Switch label="Show handles" isOn={areShown} onChange={(areClipHandlesShown) => session.page({ areClipHandlesShown })} />
       <BoxNumbers chosen={chosen} description={description} />
       <div className="pair">
-        <Button isDisabled={layer.clip === null} onClick={() => session.set(["volumes", index, "clip"], null)}>
+        <Button title="Show the whole volume" isDisabled={layer.clip === null} onClick={() => session.set(["volumes", index, "clip"], null)}>
           Reset
         </Button>
         {mayExport ? (
-          <Button icon="download" onClick={() => session.openDialog("export")}>
+          <Button icon="download" title="Save the clipped part as TIFF, NRRD or Zarr" onClick={() => session.openDialog("export")}>
             Export
           </Button>
         ) : null}
@@ -85,7 +85,7 @@ function Planes({ chosen, description }: { chosen: ChosenVolume; description: La
         // Planes have no names: the index identifies them.
         <PlaneNumbers key={index} index={index} plane={plane} centre={centre} />
       ))}
-      <Button icon="plus" look="plain" onClick={add}>
+      <Button icon="plus" look="plain" title="A plane through the middle; what is before it is hidden" onClick={add}>
         Add a plane facing you
       </Button>
     </div>

@@ -61,6 +61,7 @@ export function FileBrowser({ isInline = false, folder: first = "" }: FileBrowse
             type="search"
             placeholder="Search this folder and its subfolders"
             aria-label="Search"
+            title="Search this folder and its subfolders"
             value={search}
             onKeyDown={(event) => event.stopPropagation()}
             onChange={(event) => setSearch(event.currentTarget.value)}
@@ -131,17 +132,17 @@ function Crumbs({ folder, onEnter }: { folder: Folder | null; onEnter: (path: st
   const inner = root && folder ? folder.path.slice(root.length).split("/").filter(Boolean) : [];
   return (
     <nav className="crumbs" aria-label="Folder">
-      <button type="button" onClick={() => onEnter("")}>
+      <button type="button" title="All folders that may be opened" onClick={() => onEnter("")}>
         <Icon name="home" />
         <span className="unseen">All folders</span>
       </button>
       {root ? (
-        <button type="button" onClick={() => onEnter(root)}>
+        <button type="button" title={root} onClick={() => onEnter(root)}>
           {root.split("/").filter(Boolean).at(-1) ?? root}
         </button>
       ) : null}
       {inner.map((part, depth) => (
-        <button key={inner.slice(0, depth + 1).join("/")} type="button" onClick={() => onEnter(`${root}/${inner.slice(0, depth + 1).join("/")}`)}>
+        <button key={inner.slice(0, depth + 1).join("/")} type="button" title={`${root}/${inner.slice(0, depth + 1).join("/")}`} onClick={() => onEnter(`${root}/${inner.slice(0, depth + 1).join("/")}`)}>
           {part}
         </button>
       ))}
@@ -161,7 +162,7 @@ function FileRow({ entry, isChosen, onOpen, onChoose }: FileRowProps): ReactNode
   const facts = useRowFacts(entry, row);
   return (
     <li ref={row} className={isChosen ? "file-row is-chosen" : "file-row"}>
-      <button type="button" className={`file is-${entry.kind}`} onClick={() => onOpen(facts)}>
+      <button type="button" className={`file is-${entry.kind}`} title={entry.path} onClick={() => onOpen(facts)}>
         <Icon name={ICONS[entry.kind]} />
         <span className="file-text">
           <span className="file-name" title={entry.path}>

@@ -44,7 +44,7 @@ export function LayersSection(): ReactNode {
           const isChosen = line.kind === chosen.kind && line.index === chosen.index;
           return (
             <li key={`${line.kind}-${line.index}`} className={`layer${isChosen ? " is-chosen" : ""}${line.isVisible ? "" : " is-hidden"}`}>
-              <button type="button" aria-pressed={isChosen} onClick={() => session.page({ chosen: { kind: line.kind, index: line.index } })}>
+              <button type="button" aria-pressed={isChosen} title={`Show the settings of ${line.name}`} onClick={() => session.page({ chosen: { kind: line.kind, index: line.index } })}>
                 <Icon name={ICONS[line.kind]} />
                 <span className="layer-name" title={line.name}>
                   {line.name}

@@ -1,6 +1,6 @@
 // Measures and notes: what to measure, the list with names and values, the list as a file.
 
-import { useEffect, useState, type ReactNode } from "react";
+import { useEffect, useRef, useState, type ReactNode } from "react";
 import { Button, IconButton } from "../components/Button";
 import { save } from "../components/files";
 import { Section } from "../components/Section";
@@ -35,7 +35,7 @@ export function MeasureSection(): ReactNode {
     session.page({ tool: next === kind ? "turn" : next });
   };
   return (
-    <Section title="Measures" aside={measures.length > 0 ? <IconButton icon="download" label="Download the measures as CSV" onClick={() => void download("csv")} /> : null}>
+    <Section title="Measures" isInUse={kind !== null} aside={measures.length > 0 ? <IconButton icon="download" label="Download the measures as CSV" onClick={() => void download("csv")} /> : null}>
       <div className="chips row">
         {(Object.keys(KINDS) as MeasureKind[]).map((one) => (
           <button key={one} type="button" className="chip" aria-pressed={one === kind} title={hintFor(one, 0)} onClick={() => choose(one)}>
@@ -45,18 +45,26 @@ export function MeasureSection(): ReactNode {
       </div>
       {kind ? <p className="hint">{hintFor(kind, count)}</p> : null}
       {measures.map((measure, index) => (
-        <Card key={index} measure={measure} index={index} unit={unit} />
+        <Card key={index} measure={measure} index={index} unit={unit} isNew={kind === "note" && index === measures.length - 1 && measure.text === ""} />
       ))}
       <div className="row">
-        {kind && KINDS[kind].isOpen && count >= KINDS[kind].points ? <Button onClick={() => finishMeasure(session)}>Finish</Button> : null}
-        {kind ? <Button onClick={() => choose(kind)}>Done</Button> : null}
-        {measures.length > 0 ? <Button onClick={() => void download("json")}>JSON</Button> : null}
+        {kind && KINDS[kind].isOpen && count >= KINDS[kind].points ? <Button title="The last point is the end (Enter)" onClick={() => finishMeasure(session)}>Finish</Button> : null}
+        {kind ? <Button title="Stop measuring; the measures stay" onClick={() => choose(kind)}>Done</Button> : null}
+        {measures.length > 0 ? <Button title="Download the measures as JSON" onClick={() => void download("json")}>JSON</Button> : null}
       </div>
     </Section>
   );
 }
 
-function Card({ measure, index, unit }: { measure: Measure; index: number; unit: string }): ReactNode {
+interface CardProps {
+  measure: Measure;
+  index: number;
+  unit: string;
+  /** A note that was just placed: its text is typed next. */
+  isNew: boolean;
+}
+
+function Card({ measure, index, unit, isNew }: CardProps): ReactNode {
   const session = useSession();
   const isNote = measure.kind === "note";
   const label = KINDS[measure.kind].name;
@@ -72,7 +80,7 @@ function Card({ measure, index, unit }: { measure: Measure; index: number; unit:
         />
         <IconButton icon="trash" label={`Remove measure ${index + 1}`} onClick={() => session.set(["measures", index], null)} />
       </div>
-      {isNote ? <TextField label={`Text of note ${index + 1}`} placeholder="Write a note" value={measure.text} onChange={(text) => session.set(["measures", index, "text"], text)} /> : null}
+      {isNote ? <TextField label={`Text of note ${index + 1}`} placeholder="Write a note" isNew={isNew} value={measure.text} onChange={(text) => session.set(["measures", index, "text"], text)} /> : null}
       {measure.kind === "distance" ? <Profile measure={measure} unit={unit} /> : null}
       {measure.kind === "box" || measure.kind === "sphere" ? <Region kind={measure.kind} measure={measure} unit={unit} /> : null}
     </div>
@@ -80,10 +88,16 @@ function Card({ measure, index, unit }: { measure: Measure; index: number; unit:
 }
 
 /** Sent when it is left, or with Enter: every change is a step of undo. */
-function TextField({ label, placeholder, value, onChange }: { label: string; placeholder: string; value: string; onChange: (text: string) => void }): ReactNode {
+function TextField({ label, placeholder, value, isNew = false, onChange }: { label: string; placeholder: string; value: string; isNew?: boolean; onChange: (text: string) => void }): ReactNode {
   const [draft, setDraft] = useState<string | null>(null);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (isNew) field.current?.focus();
+  }, [isNew]);
   return (
     <input
+      ref={field}
+      title={placeholder}
       className="label-name"
       type="text"
       aria-label={label}

@@ -44,7 +44,7 @@ export function MeshSection({ layer, index }: { layer: MeshLayer; index: number 
     <Section title="Mesh">
       <label className="row">
         <span className="label">Colour</span>
-        <input type="color" className="swatch" value={hex([...layer.color])} onChange={(event) => session.set(["meshes", index, "color"], fromHex(event.currentTarget.value))} />
+        <input type="color" className="swatch" title="Colour of the mesh" value={hex([...layer.color])} onChange={(event) => session.set(["meshes", index, "color"], fromHex(event.currentTarget.value))} />
       </label>
       <Slider label="Opacity" value={layer.opacity} low={0} high={1} onChange={(value, isMoving) => session.set(["meshes", index, "opacity"], value, isMoving)} />
       <Switch label="Lighting" isOn={layer.is_lit} onChange={(isOn) => session.set(["meshes", index, "is_lit"], isOn)} />

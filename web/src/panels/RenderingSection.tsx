@@ -63,7 +63,7 @@ function ShadingChoice({ chosen }: { chosen: ChosenVolume }): ReactNode {
       <Select label="Shading" value={layer.shading} options={options.map((value) => ({ value, label: SHADINGS[value].label }))} onChange={choose} />
       {layer.shading === "user" ? <Parameters chosen={chosen} /> : null}
       {mayWrite ? (
-        <Button icon="code" look="plain" onClick={() => session.page({ drawer: "shading" })}>
+        <Button icon="code" look="plain" title="Compile a shading of your own" onClick={() => session.page({ drawer: "shading" })}>
           Custom shading…
         </Button>
       ) : null}

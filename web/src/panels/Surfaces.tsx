@@ -38,6 +38,7 @@ export function Surfaces({ chosen }: { chosen: ChosenVolume }): ReactNode {
               type="color"
               className="swatch"
               aria-label="Surface colour"
+              title="Colour of this surface"
               value={hex([...surface.color])}
               onChange={(event) => session.set([...path, number, "color"], fromHex(event.currentTarget.value))}
             />

@@ -51,6 +51,7 @@ export function TextField({ label, example, value, onChange }: TextFieldProps): 
         type="text"
         spellCheck={false}
         placeholder={example}
+        title={`${label}: ${example}`}
         value={typed ?? value}
         onChange={(event) => setTyped(event.currentTarget.value)}
         onKeyDown={(event) => (event.key === "Enter" ? commit() : undefined)}

@@ -30,6 +30,8 @@ const SOLID = [
   [0, 1],
   [1, 1],
 ] as const;
+/** What to measure, and the list of measures, are in the panel. */
+const PANEL_OPEN = { isPanelOpen: true } as const;
 const TURN = 0.09;
 const MOVE = 0.04;
 const ZOOM = 0.9;
@@ -184,7 +186,7 @@ function resizeBrush(way: number): (session: Session) => void {
 function toggleMeasuring(session: Session): void {
   const isOn = isMeasureKind(session.store.get().interface.tool);
   session.store.dispatch({ type: "measure-points", points: [] });
-  session.page({ tool: isOn ? "turn" : "distance" });
+  session.page({ tool: isOn ? "turn" : "distance", ...(isOn ? {} : PANEL_OPEN) });
 }
 
 function toggleCompare(session: Session): void {

@@ -131,6 +131,7 @@ export class Session {
   cut(voxel: Voxel | null, layer = 0): void {
     const by = this.store.get().welcome?.client ?? "";
     this.store.dispatch({ type: "cut", crossHair: { type: "cross_hair", voxel, layer, by } });
+    if (voxel === null) this.probeSlice(null, 0, 0);
     this.sliceSender.cut({ type: "slices", voxel, layer });
   }
 

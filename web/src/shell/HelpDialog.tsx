@@ -34,6 +34,15 @@ const VIEW: readonly [string, string][] = [
   ["A", "Auto: the first colours, opacities and camera"],
 ];
 
+const SLICES: readonly [string, string][] = [
+  ["1 2 3 4", "The scene alone, beside slices, four equal views, slices alone"],
+  ["↑ ↓", "Next and previous slice; so does the wheel"],
+  ["+ −", "Zoom; so does Ctrl and the wheel"],
+  ["0", "All of the slice"],
+  ["Shift drag", "Pan"],
+  ["Ctrl drag", "Contrast and brightness"],
+];
+
 const GROUPS = ["Tools", "Page"] as const;
 
 export function HelpDialog(): ReactNode {
@@ -46,6 +55,7 @@ export function HelpDialog(): ReactNode {
         <Table title="Mouse and touch" lines={POINTER} />
         <Table title="Colour and opacity" lines={EDITOR} />
         <Keys title="View" lines={VIEW} />
+        <Keys title="Slices" lines={SLICES} />
         {GROUPS.map((group) => (
           <Keys key={group} title={group} lines={keysOf(group)} />
         ))}

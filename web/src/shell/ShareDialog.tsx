@@ -28,6 +28,7 @@ export function ShareDialog(): ReactNode {
     <DialogWindow title="Share" onClose={() => session.openDialog("none")}>
       <h3>Share this viewer</h3>
       <p className="hint">Create a link. It works until you revoke it or the viewer stops.</p>
+      <p className="hint">{reachOf(location)}</p>
       <div className="row wraps">
         {LINKS.map(({ name, label, hint }) => (
           <Button key={name} icon="link" title={`Create a link: ${hint}`} onClick={() => void after(makeShare(name, ""))}>
@@ -40,18 +41,25 @@ export function ShareDialog(): ReactNode {
       ))}
       <h3>Save this scene</h3>
       <div className="row wraps">
-        <Button icon="link" onClick={() => void after(makeLink())}>
+        <Button icon="link" title="A link that opens this scene, with control" onClick={() => void after(makeLink())}>
           Create a short link
         </Button>
-        <Button icon="download" onClick={() => void session.attempt(savedState()).then((state) => (state ? saveText(JSON.stringify(state, null, 1), "scene.json") : undefined))}>
+        <Button icon="download" title="Save the scene as a JSON file on this computer" onClick={() => void session.attempt(savedState()).then((state) => (state ? saveText(JSON.stringify(state, null, 1), "scene.json") : undefined))}>
           Save to a file
         </Button>
-        <Button icon="upload" onClick={() => void restoreFile(session)}>
+        <Button icon="upload" title="Choose a JSON file that was saved here" onClick={() => void restoreFile(session)}>
           Open a saved scene
         </Button>
       </div>
     </DialogWindow>
   );
+}
+
+/** Who can open a link: its address leads to this computer, or to a server that others reach too. */
+export function reachOf({ hostname, port }: Pick<Location, "hostname" | "port">): string {
+  const isLocal = hostname === "localhost" || hostname.endsWith(".localhost") || hostname === "127.0.0.1";
+  if (!isLocal) return `Everyone who has the link and can reach ${hostname} can open it.`;
+  return `The link opens on this computer only. On another computer, first run ssh -L ${port}:localhost:${port} with the name of this one.`;
 }
 
 const kindOf = (share: Share): (typeof LINKS)[number] | undefined => LINKS.find(({ name }) => name === share.capability);
@@ -72,8 +80,8 @@ function Address({ label, hint, address, onRevoke }: { label: string; hint: stri
         <span className="hint">{hint}</span>
       </span>
       <input className="field" readOnly aria-label={`${label} link`} value={address} onFocus={(event) => event.currentTarget.select()} />
-      <Button onClick={() => void copy()}>{isCopied ? "Copied" : "Copy"}</Button>
-      <Button onClick={onRevoke}>Revoke</Button>
+      <Button title="Copy the link" onClick={() => void copy()}>{isCopied ? "Copied" : "Copy"}</Button>
+      <Button title="The link stops working, also for pages that are open" onClick={onRevoke}>Revoke</Button>
     </div>
   );
 }

@@ -1,6 +1,6 @@
 // How one slice is shown: its grey window and colours. Here: the pane with the controls. Not here: the image (SliceImage.tsx).
 
-import type { ReactNode } from "react";
+import { useEffect, useEffectEvent, useRef, type ReactNode, type RefObject } from "react";
 import { Button, IconButton } from "../components/Button";
 import { Segmented, Switch } from "../components/Choice";
 import { Slider } from "../components/Slider";
@@ -27,6 +27,8 @@ function DrawnInScene(): ReactNode {
 
 export function SliceControls({ slice, close }: { slice: ShownSlice; close: () => void }): ReactNode {
   const session = useSession();
+  const element = useRef<HTMLDivElement>(null);
+  useClosing(element, close);
   const { axis, options, window, range, index, layer, volume } = slice;
   const span = range[1] - range[0];
   const set = (next: GreyWindow | null, isMoving = false): void => setWindow(session, slice, next, isMoving);
@@ -39,7 +41,7 @@ export function SliceControls({ slice, close }: { slice: ShownSlice; close: () =
   const high = Math.max(range[1], window[1]);
   const text = (value: number): string => within(value, range);
   return (
-    <div className="slice-controls pane" role="dialog" aria-label={axis === "oblique" ? "Display of the oblique slice" : `Display of slices across ${axis}`}>
+    <div ref={element} className="slice-controls pane" role="dialog" aria-label={axis === "oblique" ? "Display of the oblique slice" : `Display of slices across ${axis}`}>
       <header>
         <h2>{axis === "oblique" ? "Oblique slice" : `Slices across ${axis}`}</h2>
         <IconButton icon="close" label="Close" onClick={close} />
@@ -86,4 +88,26 @@ export function SliceControls({ slice, close }: { slice: ShownSlice; close: () =
       ) : null}
     </div>
   );
+}
+
+/** Esc closes the pane, and so does a press outside it and its slice. */
+function useClosing(element: RefObject<HTMLElement | null>, close: () => void): void {
+  const onClose = useEffectEvent(close);
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => {
+      if (event.key !== "Escape") return;
+      event.preventDefault();
+      event.stopPropagation();
+      onClose();
+    };
+    const point = (event: PointerEvent): void => {
+      if (event.target instanceof Node && !element.current?.parentElement?.contains(event.target)) onClose();
+    };
+    addEventListener("keydown", press, { capture: true });
+    addEventListener("pointerdown", point, { capture: true });
+    return () => {
+      removeEventListener("keydown", press, { capture: true });
+      removeEventListener("pointerdown", point, { capture: true });
+    };
+  }, [element]);
 }

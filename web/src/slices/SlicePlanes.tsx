@@ -1,18 +1,21 @@
 // The planes of the slices in the scene, and the cross-hair. Here: outlines, and handles that move and tilt them.
 // Not here: slices as images (SliceImage.tsx), planes that the renderer draws (the instance).
 
-import { useRef, type PointerEvent, type ReactNode } from "react";
-import { alongLine, rayThrough, type Ray } from "../geometry/camera";
+import { useRef, type ReactNode } from "react";
+import { alongLine, type Ray } from "../geometry/camera";
 import { cornersOf, inWorld, NAMES, stepped } from "../geometry/slicePlace";
 import { add, cross, dot, length, scale, subtract, unit, type Vector } from "../geometry/vector";
 import type { Axis, SliceAxis, SliceRectangle } from "../protocol";
 import { useSession } from "../session/session";
 import { canControl, sceneOf, shownAxes } from "../state/selectors";
 import { useSelect } from "../state/store";
-import { percent, useProjection, type Projection } from "../view/projection";
+import { isInside, percent, useProjection, type Projection } from "../view/projection";
+import { SceneHandle } from "../view/SceneHandle";
 
 const TILT_ARM = 0.22;
 const KEY_TILT = 0.05;
+/** The middles of the edges of a slice, in the order in which its handle may stand at them. */
+const MIDDLES = [[1, 0.5], [0, 0.5], [0.5, 1], [0.5, 0]] as const;
 
 export function SlicePlanes(): ReactNode {
   const projection = useProjection();
@@ -52,8 +55,9 @@ function PlaneHandles({ axis, place, projection }: { axis: SliceAxis; place: Sli
   const held = useRef<{ voxel: readonly [number, number, number]; point: Vector } | null>(null);
   if (!mayControl) return null;
   const { centre, normal, edge } = cornersOf(place);
-  // At an edge of its own: all planes meet in the cross-hair.
-  const anchor = axis === "oblique" ? centre : inWorld(place, 1, 0.5);
+  // At an edge of its own, because all planes meet in the cross-hair; at one that is in sight.
+  const middles = MIDDLES.map(([u, v]) => inWorld(place, u, v));
+  const anchor = axis === "oblique" ? centre : (middles.find((one) => isInside(projection.place(one))) ?? inWorld(place, 1, 0.5));
   const step = Math.abs(dot(place.step, normal)) || 1;
   const grab = (): void => {
     const state = session.store.get();
@@ -85,7 +89,7 @@ function PlaneHandles({ axis, place, projection }: { axis: SliceAxis; place: Sli
   const index = NAMES.indexOf(axis as Axis);
   return (
     <>
-      <PlaneHandle
+      <SceneHandle
         label={axis === "oblique" ? "Oblique plane" : `Plane across ${axis}`}
         value={index >= 0 ? (session.store.get().crossHair?.voxel?.[index] ?? 0) : 0}
         at={anchor}
@@ -101,7 +105,7 @@ function PlaneHandles({ axis, place, projection }: { axis: SliceAxis; place: Sli
       {axis === "oblique" ? (
         <>
           <Arm from={centre} to={add(centre, scale(normal, edge * TILT_ARM))} projection={projection} />
-          <PlaneHandle
+          <SceneHandle
             label="Tilt of the oblique plane"
             value={0}
             at={add(centre, scale(normal, edge * TILT_ARM))}
@@ -131,58 +135,4 @@ function Arm({ from, to, projection }: { from: Vector; to: Vector; projection: P
   const [a, b] = [projection.place(from), projection.place(to)];
   if (a.depth <= 0 || b.depth <= 0) return null;
   return <line x1={percent(a.x)} y1={percent(a.y)} x2={percent(b.x)} y2={percent(b.y)} />;
-}
-
-interface PlaneHandleProps {
-  label: string;
-  value: number;
-  at: Vector;
-  projection: Projection;
-  onGrab: () => void;
-  onMove: (ray: Ray) => void;
-  onDrop: (ray: Ray) => void;
-  /** Arrow keys: right and up are 1, left and down −1. */
-  onStep: (right: number, up: number) => void;
-}
-
-const KEYS: Readonly<Record<string, readonly [number, number]>> = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-
-export function PlaneHandle({ label, value, at, projection, onGrab, onMove, onDrop, onStep }: PlaneHandleProps): ReactNode {
-  const isHeld = useRef(false);
-  const place = projection.place(at);
-  if (place.depth <= 0) return null;
-  const ray = (event: PointerEvent<SVGCircleElement>): Ray => {
-    const frame = event.currentTarget.ownerSVGElement?.getBoundingClientRect() ?? new DOMRect(0, 0, 1, 1);
-    return rayThrough(projection.camera, (event.clientX - frame.left) / frame.width, (event.clientY - frame.top) / frame.height, projection.aspect);
-  };
-  return (
-    <circle
-      className="handle"
-      cx={percent(place.x)}
-      cy={percent(place.y)}
-      r={6}
-      role="slider"
-      tabIndex={0}
-      aria-label={label}
-      aria-valuenow={value}
-      onKeyDown={(event) => {
-        const way = KEYS[event.key];
-        if (!way) return;
-        event.preventDefault();
-        onStep(...way);
-      }}
-      onPointerDown={(event) => {
-        isHeld.current = true;
-        event.currentTarget.setPointerCapture(event.pointerId);
-        onGrab();
-      }}
-      onPointerMove={(event) => (isHeld.current ? onMove(ray(event)) : undefined)}
-      onPointerUp={(event) => {
-        if (isHeld.current) onDrop(ray(event));
-        isHeld.current = false;
-      }}
-    >
-      <title>{label}</title>
-    </circle>
-  );
 }

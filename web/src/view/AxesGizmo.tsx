@@ -51,7 +51,14 @@ export function AxesGizmo(): ReactNode {
           role="button"
           aria-label={`Look from ${arm.isPositive ? "+" : "−"}${arm.name}`}
           onClick={() => lookFrom(arm)}
+          tabIndex={mayControl ? 0 : -1}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter" && event.key !== " ") return;
+            event.preventDefault();
+            lookFrom(arm);
+          }}
         >
+          <title>{`Look from ${arm.isPositive ? "+" : "−"}${arm.name}`}</title>
           {arm.isPositive ? <line x2={arm.x} y2={arm.y} /> : null}
           <circle cx={arm.x} cy={arm.y} r={arm.isPositive ? 7.5 : 4.5} className={arm.isPositive ? "is-full" : ""} />
           {arm.isPositive ? (

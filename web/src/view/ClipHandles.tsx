@@ -1,9 +1,9 @@
 // The clipping box and planes over the image, with handles to drag.
 // Here: drawing and dragging. Not here: the numbers of them (panels/ClipSection), the geometry (geometry/clipping).
 
-import { useRef, type PointerEvent, type ReactNode } from "react";
-import { alongLine, rayThrough, type Ray } from "../geometry/camera";
-import { corners, dragged, EDGES, faces, type Face } from "../geometry/clipping";
+import { useRef, type ReactNode } from "react";
+import { alongLine, type Ray } from "../geometry/camera";
+import { corners, dragged, EDGES, faces, withFace, type Face } from "../geometry/clipping";
 import { boxOrNone, centreOf, extentOf, wholeOf } from "../geometry/extent";
 import { placed } from "../geometry/transform";
 import { add, dot, length, scale, subtract, unit, type Vector } from "../geometry/vector";
@@ -12,7 +12,11 @@ import { useSession } from "../session/session";
 import { canControl, chosenVolume, sceneOf, type ChosenVolume } from "../state/selectors";
 import { useSelect } from "../state/store";
 import { percent, useProjection, type Projection } from "./projection";
+import { SceneHandle } from "./SceneHandle";
 
+const RADIUS = 7;
+/** Of the diagonal of the volume, for a press of an arrow key. */
+const KEY_STEP = 0.005;
 const ORDER_NAMES = ["x", "y", "z"] as const;
 
 export function ClipHandles(): ReactNode {
@@ -25,7 +29,7 @@ export function ClipHandles(): ReactNode {
   const centre = placed(chosen.layer.transform, centreOf(extent));
   const size = length(subtract(extent.high, extent.low));
   return (
-    <svg className="overlay clip" aria-hidden="true">
+    <svg className="overlay clip" role="group" aria-label="Clipping box and planes">
       <BoxHandles projection={projection} chosen={chosen} />
       {planes?.map((plane, index) => (
         // Planes have no names: the index identifies them.
@@ -47,25 +51,35 @@ function BoxHandles({ projection, chosen }: { projection: Projection; chosen: Ch
     const next = dragged(description, layer.transform, held.current.box, held.current.face, ray);
     session.set(["volumes", index, "clip"], boxOrNone(description, next), isMoving);
   };
+  const step = (face: Face, way: number): void =>
+    session.set(["volumes", index, "clip"], boxOrNone(description, withFace(description, box, 2 - face.axis, face.isHigh, endOf(box, face) + way)));
   return (
     <g>
       {EDGES.map(([from, to]) => (
         <Edge key={`${from}-${to}`} a={seen[from]} b={seen[to]} />
       ))}
       {faces(description, layer.transform, box).map((face) => (
-        <Handle
+        <SceneHandle
           key={`${face.axis}${face.isHigh}`}
-          className={`handle is-${ORDER_NAMES[face.axis]}`}
+          label={`${face.isHigh ? "Upper" : "Lower"} end of the clipping box along ${ORDER_NAMES[face.axis]}`}
+          className={`is-face is-${ORDER_NAMES[face.axis]}`}
+          radius={RADIUS}
+          value={endOf(box, face)}
+          range={[0, description.shape[2 - face.axis] ?? 0]}
           at={face.centre}
           projection={projection}
           onGrab={() => (held.current = { face, box })}
           onMove={(ray) => move(ray, true)}
           onDrop={(ray) => move(ray, false)}
+          onStep={(right, up) => step(face, right || up)}
         />
       ))}
     </g>
   );
 }
+
+/** The voxel at which a face is. */
+const endOf = (box: Box, { axis, isHigh }: Face): number => (isHigh ? box.stop : box.start)[2 - axis] ?? 0;
 
 interface PlaneProps {
   index: number;
@@ -92,13 +106,17 @@ function PlaneHandle({ index, plane, centre, size, projection }: PlaneProps): Re
     <g className="plane">
       <Outline centre={anchor} normal={normal} size={size * 0.3} projection={projection} />
       <Edge a={from} b={to} />
-      <Handle
-        className="handle is-plane"
+      <SceneHandle
+        label={`Clipping plane ${index + 1}`}
+        className="is-plane"
+        radius={RADIUS}
+        value={Number(plane.offset.toPrecision(6))}
         at={anchor}
         projection={projection}
         onGrab={() => (held.current = { anchor, offset })}
         onMove={(ray) => move(ray, true)}
         onDrop={(ray) => move(ray, false)}
+        onStep={(right, up) => session.set(["planes", index, "offset"], plane.offset + (right || up) * size * KEY_STEP * steep)}
       />
     </g>
   );
@@ -123,42 +141,4 @@ type Seen = { x: number; y: number; depth: number } | undefined;
 function Edge({ a, b }: { a: Seen; b: Seen }): ReactNode {
   if (!a || !b || a.depth <= 0 || b.depth <= 0) return null;
   return <line x1={percent(a.x)} y1={percent(a.y)} x2={percent(b.x)} y2={percent(b.y)} />;
-}
-
-interface HandleProps {
-  at: Vector;
-  className: string;
-  projection: Projection;
-  onGrab: () => void;
-  onMove: (ray: Ray) => void;
-  onDrop: (ray: Ray) => void;
-}
-
-function Handle({ at, className, projection, onGrab, onMove, onDrop }: HandleProps): ReactNode {
-  const place = projection.place(at);
-  const isHeld = useRef(false);
-  if (place.depth <= 0) return null;
-  const ray = (event: PointerEvent<SVGCircleElement>): Ray => {
-    const frame = event.currentTarget.ownerSVGElement?.getBoundingClientRect() ?? new DOMRect(0, 0, 1, 1);
-    const x = (event.clientX - frame.left) / frame.width;
-    return rayThrough(projection.camera, x, (event.clientY - frame.top) / frame.height, projection.aspect);
-  };
-  return (
-    <circle
-      className={className}
-      cx={percent(place.x)}
-      cy={percent(place.y)}
-      r={7}
-      onPointerDown={(event) => {
-        isHeld.current = true;
-        event.currentTarget.setPointerCapture(event.pointerId);
-        onGrab();
-      }}
-      onPointerMove={(event) => (isHeld.current ? onMove(ray(event)) : undefined)}
-      onPointerUp={(event) => {
-        if (isHeld.current) onDrop(ray(event));
-        isHeld.current = false;
-      }}
-    />
-  );
 }

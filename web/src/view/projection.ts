@@ -20,4 +20,7 @@ export function useProjection(): Projection | null {
   return { camera, aspect, place: (point) => project(camera, point, aspect) };
 }
 
+/** Whether a place is in the image. */
+export const isInside = ({ x, y, depth }: Place): boolean => depth > 0 && x > 0 && x < 1 && y > 0 && y < 1;
+
 export const percent = (share: number): string => `${(share * 100).toFixed(3)}%`;

@@ -79,6 +79,7 @@ def _rest(session: Session, member: ConnectedClient, message: client_messages.In
             scene = session.history.scene
             session.delivery.forget()
             session.change(ScenePair(scene, scene if is_on else None), member.id, request)
+            session.first_view.adapt()  # Each of the two images has half the width.
         case client_messages.RequestControls():
             session.controls.request(member.id)
             session.controls_changed()

@@ -95,6 +95,7 @@ function Grip({ part, value, domain, hands }: { part: "low" | "high"; value: num
       className={`grip is-${part}`}
       role="slider"
       tabIndex={0}
+      title={part === "low" ? "Drag: values below have the first colour" : "Drag: values above have the last colour"}
       aria-label={part === "low" ? "Minimum of the value range" : "Maximum of the value range"}
       aria-valuenow={value}
       aria-valuemin={domain[0]}

@@ -102,7 +102,9 @@ export function Curve({ transfer, histogram, domain, isLogarithmic, onChange }: 
           aria-valuemax={1}
           aria-valuetext={`opacity ${level.toFixed(2)} at ${within(valueAt(range, position), domain)}`}
           onKeyDown={(event) => press(event, index)}
-        />
+        >
+          <title>{`Opacity ${level.toFixed(2)} at ${within(valueAt(range, position), domain)}: drag it, or use the arrow keys; Delete removes it`}</title>
+        </circle>
       ))}
     </svg>
   );

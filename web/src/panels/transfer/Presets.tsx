@@ -24,6 +24,7 @@ export function Presets({ transfer, onChange }: PresetsProps): ReactNode {
               key={name}
               type="button"
               className="map"
+              title={`Use the colours ${name}`}
               aria-pressed={areAlike(points, transfer.colors)}
               onClick={() => onChange({ ...transfer, colors: points })}
             >
@@ -77,6 +78,7 @@ function Kept({ transfer, onChange }: PresetsProps): ReactNode {
           className="field"
           placeholder="Name"
           aria-label="Name of this transfer function"
+          title="Name under which this transfer function is saved"
           value={name}
           onKeyDown={(event) => event.stopPropagation()}
           onChange={(event) => setName(event.currentTarget.value)}

@@ -74,7 +74,7 @@ export function TransferSection({ path, name, transfer, histogram }: TransferSec
         </div>
       </div>
       <div className="row chips">
-        <button type="button" className="chip" aria-expanded={arePresetsOpen} onClick={() => setPresetsOpen(!arePresetsOpen)}>
+        <button type="button" className="chip" title="Colours and presets to choose from" aria-expanded={arePresetsOpen} onClick={() => setPresetsOpen(!arePresetsOpen)}>
           presets
         </button>
         <button
