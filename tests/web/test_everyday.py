@@ -62,8 +62,8 @@ def test_every_control_has_a_name_and_a_tooltip_and_is_in_sight(everyday: Page) 
 def test_a_pane_of_a_slice_leaves_the_slice_in_sight_and_closes_with_escape(everyday: Page) -> None:
     page = everyday
     page.keyboard.press("3")
-    page.get_by_role("button", name="How the slice across z is shown").click()
-    pane = page.get_by_role("dialog", name="How slices across z are shown")
+    page.get_by_role("button", name="Display of the slice across z").click()
+    pane = page.get_by_role("dialog", name="Display of slices across z")
     place, slice = pane.bounding_box(), page.get_by_role("slider", name="Slice across z").bounding_box()
     assert place is not None and slice is not None
     size = page.viewport_size

@@ -187,3 +187,15 @@ def test_parameters_are_a_line_and_a_file(workbench: Page, scan: Path) -> None:
         workbench.get_by_role("button", name="Load").click()
     request.value.set_files({"name": "a.json", "mimeType": "application/json", "buffer": text.encode()})
     expect(workbench.get_by_role("combobox", name="Filter")).to_have_value("hann")
+
+
+def test_on_a_phone_everything_is_as_wide_as_the_window(workbench: Page) -> None:
+    size = workbench.viewport_size
+    assert size is not None
+    workbench.set_viewport_size({"width": 390, "height": 844})
+    for name in ("Close reconstruction", "Reconstruct all slices"):
+        button = workbench.get_by_role("button", name=name)
+        button.scroll_into_view_if_needed()
+        place = button.bounding_box()
+        assert place is not None and place["x"] >= 0 and place["x"] + place["width"] <= 390
+    workbench.set_viewport_size(size)
