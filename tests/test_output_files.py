@@ -48,7 +48,7 @@ WRITERS = {
     "instance/lifecycle/recent_files.py": "in memory",
     "instance/lifecycle/scratch_folders.py": OWN,
     "instance/reconstruction/previews.py": "in memory",
-    "instance/reconstruction/runs.py": OWN,
+    "instance/reconstruction/command_run.py": OWN,
     "instance/routes/recent.py": OPENED,
     "instance/routes/sources.py": OWN,
     "jobs/local.py": OWN,

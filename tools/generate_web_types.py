@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from pellucid.instance.protocol import (
     access,
     client_messages,
+    denoising_bodies,
     http_bodies,
     measuring,
     model_bodies,
@@ -40,7 +41,7 @@ PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", NoneTyp
 JSON = "export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };\n"
 ALIASES = {
     value: name
-    for module in (scene, measures, slice_image, slice_options, shared_types, reconstruction)
+    for module in (scene, measures, slice_image, slice_options, shared_types, reconstruction, denoising_bodies)
     for name, value in vars(module).items()
     if get_origin(value) is Literal
 }
@@ -55,6 +56,7 @@ def generate() -> str:
         *measuring.BODIES,
         *model_bodies.BODIES,
         *network_bodies.BODIES,
+        *denoising_bodies.BODIES,
         *reconstruction.BODIES,
         *slice_bodies.BODIES,
         *view_bodies.BODIES,
@@ -74,6 +76,7 @@ def generate() -> str:
         *measuring.ANSWERS,
         *model_bodies.ANSWERS,
         *network_bodies.ANSWERS,
+        *denoising_bodies.ANSWERS,
         *reconstruction.ANSWERS,
         *slice_bodies.ANSWERS,
         *view_bodies.ANSWERS,

@@ -56,7 +56,7 @@ def carried_out(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     async def work() -> None:
         tasks = TaskRegistry(IdleTimer(60.0), list)
         id = tasks.begin("Reconstructing a")
-        run = AgentRun(command, CommandRequest("Reconstructing a", ("reconstruct",)), tmp_path)
+        run = AgentRun(command, CommandRequest("Reconstructing a", ("reconstruct",)), tmp_path, "The reconstruction")
         look = command.look
 
         def watched() -> CommandReport:

@@ -29,6 +29,7 @@ from pellucid.learn.training.options import LearningControl, LearningOptions
 from pellucid.learn.training.replicas import Replicas
 from pellucid.learn.training.state_folder import TrainingFolder
 from pellucid.settings import load, use
+from pellucid.tomo.command_line import ReconstructionParameters, recipe_text
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.simulation.detector import Detector, Faults, simulate, write_nxtomo
 from pellucid.tomo.simulation.phantoms import foam
@@ -218,6 +219,14 @@ def test_a_limited_job_continues_in_the_next_one(scan: Path, cleaned: Path, tmp_
     other = tmp_path / "other.zarr"
     assert main([*(str(other) if word == str(target) else word for word in command[:-4]), "--quiet"]) == 0
     np.testing.assert_array_equal(voxels_of(target), voxels_of(other))
+
+
+def test_a_recipe_says_how_slices_are_made(scan: Path, cleaned: Path, tmp_path: Path) -> None:
+    (tmp_path / "recipe.json").write_text(recipe_text(ReconstructionParameters(recipe=RECIPE)))
+    target, network = tmp_path / "next.zarr", str(cleaned / "clean.network")
+    command = ["denoise", str(scan), "-o", str(target), "--network", network, "--device", "cpu", "--quiet"]
+    assert main([*command, "--recipe", str(tmp_path / "recipe.json")]) == 0
+    np.testing.assert_allclose(voxels_of(target), voxels_of(cleaned / "clean.zarr"), rtol=1e-3, atol=1)
 
 
 def test_a_trained_network_is_applied_to_the_next_scan(scan: Path, cleaned: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import "./styles/shell.css";
 import "./styles/startPage.css";
 import "./styles/slices.css";
 import "./styles/workbench.css";
+import "./styles/denoising.css";
 
 // Another link to this viewer was put into the address of this page.
 addEventListener("hashchange", () => {

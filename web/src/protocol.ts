@@ -24,6 +24,9 @@ export type EntryKind = "folder" | "volume" | "points" | "mesh";
 export type PreviewPosition = "projection" | "sinogram" | "slice" | "before";
 export type AxisOrigin = "guessed" | "found" | "chosen";
 export type ComparedStep = "nothing" | "rings" | "phase" | "filter";
+export type RegionName = "material" | "air";
+export type DenoisingPreset = "fast" | "spring8";
+export type DenoisedSide = "before" | "after";
 
 /** The first message: the viewer is to prove that it holds the key of this page's session. nonce: random. address:
  * of the page, as it sees itself. */
@@ -1013,6 +1016,26 @@ export interface NetworkRequest {
   readonly postprocess?: readonly string[];
 }
 
+/** Voxels of the volume from start to before stop, (z, y, x). */
+export interface DenoisingRegion {
+  readonly name: RegionName;
+  readonly start: readonly [number, number, number];
+  readonly stop: readonly [number, number, number];
+}
+
+/** POST /api/denoisings: reconstruct a scan, train a network on it, and write the volume without noise. steps: of
+ * the training; null for those of the preset. regions: none or one of each name. */
+export interface DenoisingRequest {
+  readonly path: string;
+  readonly output: string;
+  readonly recipe: Recipe;
+  readonly options?: ScanOptions;
+  readonly preset?: DenoisingPreset;
+  readonly steps?: number | null;
+  readonly regions?: readonly DenoisingRegion[];
+  readonly is_replaced?: boolean;
+}
+
 /** POST /api/scans/describe: a scan, and what is said of it where its files do not. */
 export interface ScanRequest {
   readonly path: string;
@@ -1353,6 +1376,32 @@ export interface NetworkStarted {
   readonly task: string;
   readonly layer: number;
   readonly revision: number;
+}
+
+/** Mean squared difference from slices of views that the network has not seen, and that of the slices before it. */
+export interface ValidationPoint {
+  readonly step: number;
+  readonly error: number;
+  readonly error_before: number;
+}
+
+/** GET /api/denoisings?scan=: the last denoising of a scan.
+ * stage: what the command does now. steps: how many there will be; step: how many were done. losses: one for every
+ * `every` steps. is_training: the training can be ended now, and its network kept. images: a number that changes
+ * with the images before and after; 0 while there are none. sentences: what was measured, at the end. */
+export interface DenoisingStatus {
+  readonly scan: string;
+  readonly output: string;
+  readonly status: TaskStatus;
+  readonly stage: string;
+  readonly step: number;
+  readonly steps: number;
+  readonly every: number;
+  readonly losses: readonly number[];
+  readonly validations: readonly ValidationPoint[];
+  readonly is_training: boolean;
+  readonly images: number;
+  readonly sentences: readonly string[];
 }
 
 /** What there is to choose from. */

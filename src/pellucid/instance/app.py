@@ -15,6 +15,7 @@ from pellucid.instance.access.route_rules import RouteMiddleware, RouteTable, pu
 from pellucid.instance.http_server import ConnectionMiddleware
 from pellucid.instance.routes import (
     api_docs,
+    denoising,
     dependencies,
     labels,
     measures,
@@ -54,7 +55,8 @@ def create_app(session: Session) -> FastAPI:
     )  # fmt: skip
     app.state.session = session
     dependencies.add_refusals(app)
-    for module in (scene, slices, labels, measures, models, networks, sources, recent, reconstruction, tasks, sharing):
+    volumes = (scene, slices, labels, measures, models, sources, recent, tasks, sharing)
+    for module in (*volumes, networks, reconstruction, denoising):
         app.include_router(module.router)
     sessions.add(app, session.access)
     transfer_socket.add(app, session)

@@ -32,6 +32,7 @@ from pellucid.instance.pool_events import PoolEvents
 from pellucid.instance.protocol import server_messages
 from pellucid.instance.protocol.model_bodies import ModelRequest
 from pellucid.instance.protocol.shared_types import Capability, ClientLimits
+from pellucid.instance.reconstruction.denoising import DenoisingStore
 from pellucid.instance.reconstruction.drafts import DraftStore
 from pellucid.instance.reconstruction.previews import PreviewRequests
 from pellucid.instance.scene import edits
@@ -105,6 +106,7 @@ class Session:
         self.tasks, self.socket_folder = TaskRegistry(self.idle, self.members.values), socket_folder()
         self.roots.connect(self.worker.folder_limit, self.tasks.folder)
         self.previews, self.drafts = PreviewRequests(self.worker, self.roots), DraftStore(self.tasks)
+        self.denoisings = DenoisingStore(self)
         if setup.scan:
             self._open_scan(setup.scan)
         self.connections, self.guest_turn = ConnectionRegistry(clock=setup.clock), asyncio.Lock()

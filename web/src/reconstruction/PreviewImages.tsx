@@ -22,6 +22,8 @@ interface PreviewImagesProps {
   draft: ReconstructionDraft;
   previews: Previews;
   onChange: Change;
+  /** Over the slice. */
+  children?: ReactNode;
 }
 
 export function Inputs({ scan, draft, previews, onChange }: PreviewImagesProps): ReactNode {
@@ -80,7 +82,7 @@ function Axis({ scan, recipe, beside, slope, onChange }: AxisProps): ReactNode {
   );
 }
 
-export function Slice({ scan, draft, previews, onChange }: PreviewImagesProps): ReactNode {
+export function Slice({ scan, draft, previews, onChange, children }: PreviewImagesProps): ReactNode {
   const [split, setSplit] = useState(0.5);
   const { slice, before: earlier } = previews.images;
   const isCompared = before(draft.recipe, draft.compare) !== null;
@@ -112,6 +114,7 @@ export function Slice({ scan, draft, previews, onChange }: PreviewImagesProps): 
           </div>
         ) : null}
       </div>
+      {children}
       {isCompared ? (
         <>
           <span className="workbench-tag is-left">before</span>
@@ -141,7 +144,7 @@ interface FrameProps {
   children: ReactNode;
 }
 
-function Frame({ name, note, ratio, isLarge = false, children }: FrameProps): ReactNode {
+export function Frame({ name, note, ratio, isLarge = false, children }: FrameProps): ReactNode {
   const style = ratio === null ? {} : { "--ratio": ratio };
   return (
     <figure className={isLarge ? "workbench-figure is-large" : "workbench-figure"} aria-label={name} style={style as CSSProperties}>
@@ -182,7 +185,7 @@ interface LineProps {
 }
 
 /** A line over an image, to be dragged or stepped. */
-function Line({ label, value, count, step, isUpright = false, isFaint = false, onChange }: LineProps): ReactNode {
+export function Line({ label, value, count, step, isUpright = false, isFaint = false, onChange }: LineProps): ReactNode {
   const [isHeld, setHeld] = useState(false);
   const put = (next: number): void => onChange(rounded(clamp(next, 0, count - 1), step));
   const aim = (event: PointerEvent): void => {

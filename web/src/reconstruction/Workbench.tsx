@@ -5,6 +5,8 @@ import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef, useSta
 import { RequestError } from "../connection/requestError";
 import { IconButton } from "../components/Button";
 import type { AxisResult, ScanDescription, ScanOptions, Suggestion, ReconstructionDraft } from "../protocol";
+import { DenoisedSlice, ResultChoice, useDenoisingWork } from "../denoising/DenoisingWork";
+import { DenoisePanel } from "../denoising/DenoisePanel";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
 import { BeforeAfter } from "./BeforeAfter";
@@ -95,22 +97,36 @@ function Editor({ path, scan, draft, setDraft, onOptions, problem }: EditorProps
   const change: Change = useCallback((part) => setDraft((before) => before && changed(before, typeof part === "function" ? part(before) : part)), [setDraft]);
   const previews = usePreviews(path, draft, setDraft);
   useAxis(path, draft, setDraft);
+  const denoising = useDenoisingWork(path, scan, draft);
   const shared = { scan, draft, onChange: change };
   return (
     <div className={isBusy(previews) ? "workbench-grid is-busy" : "workbench-grid"}>
       <Inputs {...shared} previews={previews} />
       <div className="workbench-middle">
         <Problem problem={problem ?? errorOf(previews)} />
-        <Slice {...shared} previews={previews} />
-        <BeforeAfter draft={draft} onChange={change} />
+        {denoising.isShown ? (
+          <DenoisedSlice {...shared} work={denoising} previews={previews} />
+        ) : (
+          <>
+            <Slice {...shared} previews={previews} />
+            <BeforeAfter draft={draft} onChange={change} />
+          </>
+        )}
       </div>
-      <div className="workbench-panel pane">
-        <div className="scrolls">
-          <Settings path={path} slice={previews.images.slice} {...shared} />
-          <ScanSection options={draft.options} scan={scan} onChange={onOptions} />
-          <ReproduceSection path={path} {...shared} />
-        </div>
-        <RunSection path={path} {...shared} />
+      <div className="workbench-panel has-choice pane">
+        <ResultChoice work={denoising} />
+        {denoising.isShown ? (
+          <DenoisePanel path={path} scan={scan} slices={draft} draft={denoising.draft} drawing={denoising.drawing} watched={denoising.watched} onChange={denoising.change} onDraw={denoising.draw} />
+        ) : (
+          <>
+            <div className="scrolls">
+              <Settings path={path} slice={previews.images.slice} {...shared} />
+              <ScanSection options={draft.options} scan={scan} onChange={onOptions} />
+              <ReproduceSection path={path} {...shared} />
+            </div>
+            <RunSection path={path} {...shared} />
+          </>
+        )}
       </div>
     </div>
   );

@@ -23,12 +23,13 @@ function NoticeList(): ReactNode {
   const tasks = useSelect((state) => state.tasks);
   // The workbench shows the progress of its own reconstruction.
   const here = useSelect((state) => state.runs[state.interface.scan]?.task);
+  const denoised = useSelect(({ interface: { scan } }) => `Denoising ${scan.slice(scan.lastIndexOf("/") + 1)}`);
   return (
     <div className="notifications grows" role="status" aria-live="polite">
       <IdleWarning />
       <WorkerNotice />
       {Object.values(tasks)
-        .filter(({ task }) => task !== here)
+        .filter(({ task, name }) => task !== here && !denoised.startsWith(name))
         .map((task) => (
           <Task key={task.task} task={task} />
         ))}

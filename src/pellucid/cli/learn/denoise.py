@@ -45,7 +45,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add_training(parser)
     add_scan(parser.add_argument_group("the scan"))
     add_steps(parser.add_argument_group("steps"))
-    parser.set_defaults(ring="auto")
+    parser.set_defaults(ring=None)
     _add_output(parser)
     parser.set_defaults(run=run)
 
@@ -94,6 +94,7 @@ def _request(options: argparse.Namespace) -> "DenoiseRequest":
 
     if options.halves and options.source:
         raise InvalidInput("Both a scan and --halves were passed.", remedy="Pass only one of them.")
+    options.ring = options.ring or ("none" if options.recipe else "auto")  # A recipe says it itself.
     text = one_reconstruction(options)
     return DenoiseRequest(
         scan=str(Location.parse(options.source).absolute) if options.source else None,

@@ -1,4 +1,4 @@
-"""A reconstruction that the agent runs: here, or as a job of the cluster, which may have to wait.
+"""A command for a scan that the agent runs: here, or as a job of the cluster, which may have to wait.
 
 Here: AgentRun: submitting the command, its progress, what it waits for, its end.
 Not here: the agent's side (agent.jobs.viewer_tasks), a reconstruction in a child of the viewer (runs).
@@ -15,17 +15,21 @@ from pellucid.errors import Cancelled, PellucidError
 from pellucid.instance.tasks.runner import CommandReport, CommandRequest, CommandRunner, RunningCommand
 from pellucid.instance.tasks.tasks import TaskRegistry
 from pellucid.jobs.job_state import JobState
+from pellucid.jobs.task_progress import TaskProgress
 
 POLL_S = 0.5
 
 
 @dataclass
 class AgentRun:
-    """log_folder: where a link to the log of the command goes."""
+    """log_folder: where a link to the log of the command goes. what: the command makes, for errors. progress: the last
+    that it reported."""
 
     runner: CommandRunner
     request: CommandRequest
     log_folder: Path
+    what: str
+    progress: TaskProgress | None = None
     _stopped: asyncio.Event = field(default_factory=asyncio.Event)
 
     def stop(self) -> None:
@@ -39,6 +43,7 @@ class AgentRun:
             if self._stopped.is_set() and not is_cancelled:
                 is_cancelled = True
                 await self._cancel(command, seen)
+            self.progress = seen.progress
             _report(tasks, id, seen)
             with suppress(TimeoutError):
                 await asyncio.wait_for(_pause(self._stopped, is_cancelled), POLL_S)
@@ -47,7 +52,7 @@ class AgentRun:
     async def _cancel(self, command: RunningCommand, seen: CommandReport) -> None:
         await asyncio.to_thread(command.cancel)
         if seen.state is None:  # The agent has not started it, and will not.
-            raise Cancelled("The reconstruction")
+            raise Cancelled(self.what)
 
     def _conclude(self, seen: CommandReport) -> None:
         progress, state = seen.progress, seen.state
@@ -56,13 +61,13 @@ class AgentRun:
         if progress is not None and progress.result:
             return
         if self._stopped.is_set():
-            raise Cancelled("The reconstruction")
+            raise Cancelled(self.what)
         if progress is not None and progress.error is not None:
             raise progress.error.to_error()
         if state is not None and state.phase == "ended":  # Somebody stopped it on the agent's page.
-            raise Cancelled("The reconstruction")
+            raise Cancelled(self.what)
         why = "" if state is None else f": {state.reason.rstrip('.')}"
-        raise PellucidError(f"The reconstruction did not finish{why}.", remedy="See its log.")
+        raise PellucidError(f"{self.what} did not finish{why}.", remedy="See its log.")
 
 
 async def _pause(stopped: asyncio.Event, is_cancelled: bool) -> None:

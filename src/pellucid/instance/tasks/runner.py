@@ -1,7 +1,7 @@
 """Commands that run outside of a viewer's own process tree.
 
 Here: CommandRequest; CommandRunner and RunningCommand, which the agent implements for the viewers that it starts.
-Not here: the agent's side (agent.jobs.viewer_tasks), commands that a viewer starts itself (reconstruction.runs).
+Not here: the agent's side (agent.jobs.viewer_tasks), commands that a viewer starts itself (reconstruction.command_run).
 """
 
 from collections.abc import Mapping

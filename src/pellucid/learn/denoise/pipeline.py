@@ -30,6 +30,7 @@ from pellucid.infer.job import InferenceOptions, NetworkFile
 from pellucid.infer.report import InferenceReport
 from pellucid.infer.statistics import measure_statistics
 from pellucid.learn.denoise.objective import CORRELATIONS, DenoiseTraining
+from pellucid.learn.denoise.output_names import TRAINING
 from pellucid.learn.denoise.report import DenoiseReport, before_after, write_report
 from pellucid.learn.denoise.request import DenoiseRequest, RunChoices
 from pellucid.learn.denoise.slice_sets import SetVolume
@@ -40,7 +41,7 @@ from pellucid.learn.quality.shell_correlation import ShellCorrelation
 from pellucid.learn.training.curve import LearningCurve
 from pellucid.learn.training.options import LearningControl
 from pellucid.learn.training.running import train_on, training_device
-from pellucid.learn.training.state_folder import TrainingFolder
+from pellucid.learn.training.state_folder import CURVE, PREVIEWS, TrainingFolder
 from pellucid.learn.training.time_limit import TimeLimitReached
 from pellucid.volume.volume import Volume, open_volume
 
@@ -48,7 +49,7 @@ VERSION = 1
 """Changes with everything that makes earlier remains useless."""
 RANGE_MARGIN = 0.05
 """Of the span of a sample, on either side of the range of an output of whole numbers."""
-TRAINING, NETWORK = "training", "network"
+NETWORK = "network"
 
 
 def denoise(request: DenoiseRequest, running: RunChoices | None = None) -> DenoiseReport:
@@ -124,7 +125,9 @@ class _Run:
         reached = train_on(self.running.training_engine, job, self.folder / TRAINING, growing, control)
         if not reached.is_complete:
             raise TimeLimitReached(reached.curve)
-        reached.curve.write(growing / "curve.json")
+        reached.curve.write(growing / CURVE)
+        for preview in (self.folder / TRAINING).glob(PREVIEWS):
+            shutil.copyfile(preview, growing / preview.name)
         growing.rename(self.network)
         return self.network
 

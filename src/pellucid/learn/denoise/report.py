@@ -118,7 +118,8 @@ def check_names(regions: dict[str, Box]) -> None:
 def write_report(report: DenoiseReport, compared: BeforeAfter, path: Path, image: Path) -> None:
     """The numbers as JSON; a slice before and after, and the curves, as PNG."""
     with written_whole(path) as file:
-        file.write((json.dumps(asdict(report), indent=1, default=str) + "\n").encode())
+        facts = {**asdict(report), "sentences": report.sentences}
+        file.write((json.dumps(facts, indent=1, default=str) + "\n").encode())
     middle = compared.middle
     z = middle.shape[0] // 2
     slab = Box((middle.start[0] + z, *middle.start[1:]), (middle.start[0] + z + 1, *middle.stop[1:]))

@@ -13,6 +13,7 @@ from pellucid.engines.engine import Engine
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.learn.denoise.options import DenoiseOptions
+from pellucid.learn.denoise.output_names import kept_network, report_file
 from pellucid.tomo.correction.rings import RingSettings
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan_files.assembly import ScanOptions
@@ -55,11 +56,11 @@ class DenoiseRequest:
     @property
     def kept_network(self) -> Path:
         """Where the trained network is kept: ``clean.zarr`` has ``clean.network``."""
-        return self.target.local.with_name(f"{self.target.local.stem}.network")
+        return kept_network(self.target.local)
 
     def beside(self, end: str) -> Path:
         """A file of the report."""
-        return self.target.local.with_name(f"{self.target.local.name}.denoise{end}")
+        return report_file(self.target.local, end)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from pellucid import progress
 from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Voxels
 from pellucid.learn.training.averaging import AveragedNetwork
 from pellucid.learn.training.batches import Batches
 from pellucid.learn.training.curve import LearningCurve
@@ -36,6 +37,9 @@ from pellucid.neural.training import network_arrays
 MIN_COMPILED_STEPS = 200
 """Compiling takes as long as some hundred steps."""
 MAX_SEED = 2**63
+PREVIEW_S = 4.0
+MAX_PREVIEW_SHARE = 0.05
+"""Images of what a network does are made again after so many seconds, if they take less than this share of the time."""
 
 
 @dataclass
@@ -71,11 +75,13 @@ def train(
             while loop.steps < options.steps:
                 losses = loop.step(next(made))
                 recorder.add(losses)
-                if loop.steps % options.epoch_steps == 0 or loop.steps == options.steps:
+                is_stopped = replicas.any(folder.is_stop_requested)
+                if is_stopped or loop.steps % options.epoch_steps == 0 or loop.steps == options.steps:
                     recorder.validate()
                 elif recorder.is_due:
                     recorder.save()
-                if replicas.any(folder.is_stop_requested):
+                recorder.preview_if_due()
+                if is_stopped:
                     break
                 if loop.steps < options.steps and replicas.any(time.monotonic() >= deadline):
                     return recorder.result(is_complete=False), loop.averaged
@@ -200,6 +206,7 @@ class _Recorder:
     events: EventFile | None
     started: float
     sums: dict[str, Tensor]
+    preview_at: float = 0.0
 
     @classmethod
     @contextmanager
@@ -245,14 +252,26 @@ class _Recorder:
             self.loop.replicas.wait()
             return
         with torch.no_grad():
-            averaged = self.loop.averaged
-            self._note(self.curve.validations, self.loop.objective.validate(averaged))
-            images = self.loop.objective.preview(averaged)
-        self.folder.write_preview(images)
+            self._note(self.curve.validations, self.loop.objective.validate(self.loop.averaged))
+        images = self._preview()
         if self.curve.validations:
             self.events.add_images(self.loop.steps, images)
         self.save()
         self.loop.replicas.wait()
+
+    def preview_if_due(self) -> None:
+        """Between validations, for who watches."""
+        if self.events is not None and time.monotonic() >= self.preview_at:
+            self._preview()
+
+    def _preview(self) -> dict[str, Voxels]:
+        start = time.monotonic()
+        with torch.no_grad():
+            images = self.loop.objective.preview(self.loop.averaged)
+        self.folder.write_preview(images)
+        end = time.monotonic()
+        self.preview_at = end + max(PREVIEW_S, (end - start) / MAX_PREVIEW_SHARE)
+        return images
 
     def save(self) -> None:
         if self.events is not None:

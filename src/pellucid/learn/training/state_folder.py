@@ -19,6 +19,7 @@ from pellucid.learn.training.curve import LearningCurve, read_curve
 from pellucid.neural.checkpoints import Arrays, TrainingCheckpoint
 
 CHECKPOINT, CURVE, STOP, STATE, EVENTS = "checkpoint.npz", "curve.json", "stop", "state.json", "events"
+PREVIEWS = "preview-*.png"
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,12 @@ class TrainingFolder:
     def write_preview(self, images: dict[str, Voxels]) -> None:
         """images: (y, x) uint8."""
         for name, image in images.items():
-            with written_whole(self.path / f"preview-{name}.png") as file:
+            with written_whole(self.preview(name)) as file:
                 file.write(png_bytes(image))
+
+    def preview(self, name: str) -> Path:
+        """The latest image of a name."""
+        return self.path / PREVIEWS.replace("*", name)
 
 
 def text_array(text: str) -> Voxels:
