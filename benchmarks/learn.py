@@ -95,8 +95,10 @@ def run_case(case: str, folder: Path) -> Measured | str:
 
 def rows_of(ours: str, peer: str, found: dict[str, Measured | str]) -> list[Row]:
     one, other = found[ours], found[peer]
-    if isinstance(one, str) or isinstance(other, str):
-        return [unavailable(ours, peer, str(one if isinstance(one, str) else other))]
+    if isinstance(one, str):
+        return [unavailable(ours, peer, one)]
+    if isinstance(other, str):
+        return [Row(ours, "time", "s", one.seconds, "-", None, None), unavailable(ours, peer, other)]
     goal = f"time ({TARGET}: {TARGET_RATIO} times faster)" if ours == next(iter(OURS)) else "time"
     return [
         shorter(ours, "s", one.seconds, peer, other.seconds, goal),

@@ -17,14 +17,14 @@ from unittest import mock
 
 import numpy as np
 from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import ClientConnection
 
+from benchmarks.page_connection import open_page
 from benchmarks.table import TARGET, Row, faster, interleave, options, report
 from pellucid import progress
 from pellucid.client.launch import start
 from pellucid.client.viewer import Viewer
 from pellucid.formats.protocol import Voxels
-from pellucid.instance.protocol.shared_types import VERSION
 from pellucid.transport import client
 from pellucid.transport.lanes.lane import machine
 from pellucid.volume.sample_volume import sample
@@ -90,10 +90,7 @@ def measured(viewer: Viewer, scan: Voxels, lane: str, seen: Seen) -> list[Row]:
 @contextmanager
 def watching(viewer: Viewer) -> Iterator[Seen]:
     seen = Seen()
-    address = viewer.url.replace("http", "ws", 1).replace("/?", "/ws?")
-    with connect(address, max_size=None) as socket:
-        greeting = {"type": "hello", "version": VERSION, "width": SIZE[0], "height": SIZE[1], "encodings": ["jpeg"]}
-        socket.send(json.dumps(greeting))
+    with open_page(viewer, SIZE, ["jpeg"]) as socket:
         eyes = threading.Thread(target=_watch, args=(socket, seen), daemon=True)
         eyes.start()
         yield seen

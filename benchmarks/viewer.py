@@ -20,15 +20,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import ClientConnection
 
+from benchmarks.page_connection import open_page
 from benchmarks.table import TARGET, Row, faster, options, report, shorter
 from pellucid.client.connection import Connection
 from pellucid.client.launch import start
 from pellucid.client.viewer import Viewer
 from pellucid.dataclass_json import from_json
 from pellucid.device import devices
-from pellucid.instance.protocol.shared_types import VERSION
 from pellucid.rendering.camera import Camera
 from pellucid.volume.sample_volume import sample
 
@@ -112,10 +112,7 @@ def volume_in(folder: Path, edge: int) -> Path:
 def watched(viewer: Viewer, size: tuple[int, int], encodings: list[str], drags: Drags) -> Seen:
     """Drag so often, and note what comes."""
     seen = Seen()
-    address = viewer.url.replace("http", "ws", 1).replace("/?", "/ws?")
-    with connect(address, max_size=None) as socket:
-        greeting = {"type": "hello", "version": VERSION, "width": size[0], "height": size[1], "encodings": encodings}
-        socket.send(json.dumps(greeting))
+    with open_page(viewer, size, encodings) as socket:
         camera = viewer.camera
         until_exact(socket, [])
         for _ in range(drags.count):

@@ -137,7 +137,7 @@ def test_long_compilation_is_announced() -> None:
             pass
     runtime.on_compiling(None)
     assert len(texts) == 1 and compiling == [True]
-    assert texts[0].startswith("Compiling the kernel march for cpu; next time it comes from ")
+    assert texts[0].startswith("Compiling the kernel march for cpu. It is cached in ")
 
 
 def test_only_the_expected_line_is_dropped(capfd: pytest.CaptureFixture[str]) -> None:

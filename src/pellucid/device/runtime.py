@@ -99,7 +99,7 @@ def on_compiling(callback: Callable[[], None] | None) -> None:
 def compile_notice(kernel_name: str, device_name: str, after_s: float = SAY_AFTER_S) -> Iterator[None]:
     """Tell the user who waits why, if the block takes long. Nothing compiles when it ends: LOCK is held."""
     folder = settings.current().kernel_folder
-    text = f"Compiling the kernel {kernel_name} for {device_name}; next time it comes from {folder}."
+    text = f"Compiling the kernel {kernel_name} for {device_name}. It is cached in {folder}."
 
     def tell() -> None:
         if _State.on_compiling is not None:
