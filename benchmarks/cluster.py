@@ -26,7 +26,7 @@ from pellucid.cluster.functions import exec_gpu, persist_gpu
 from pellucid.cluster.group import WorkerGroup
 from pellucid.cluster.halos import append_halo, plan_halos
 from pellucid.cluster.handles import Handle
-from pellucid.cluster.images.frames import ImagePlan, draw_block, frame_of
+from pellucid.cluster.images.frames import ImagePlan, compose_frame, draw_block
 from pellucid.device import choose
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.automatic.volumes import automatic_scene
@@ -203,7 +203,7 @@ def _blocks(group: WorkerGroup, whole: Voxels) -> list[tuple[Shape, DeviceBlock]
 
 
 def _frame(blocks: Sequence[tuple[Shape, DeviceBlock]], plan: ImagePlan, *, is_released: bool = False) -> None:
-    frame_of([draw_block(block, start, plan) for start, block in blocks], plan)
+    compose_frame([draw_block(block, start, plan) for start, block in blocks], plan)
     if is_released:
         for _, block in blocks:
             block.release()

@@ -19,9 +19,9 @@ from pellucid.cluster.spark import (
     ImagePlan,
     ShuffleManager,
     SparkApplication,
+    compose_frame,
     draw_block,
     exec_gpu,
-    frame_of,
     persist_gpu,
     send_gpu,
 )
@@ -72,7 +72,7 @@ def main() -> None:
         for step in range(STEPS):
             plan = plan_of(20 * step)
             filled = shuffles.shuffle(blocks, halo=2)
-            frame = frame_of(filled.map(lambda pair, plan=plan: draw(pair, plan)).collect(), plan)
+            frame = compose_frame(filled.map(lambda pair, plan=plan: draw(pair, plan)).collect(), plan)
             frame.save(folder / f"step{step}.png")
             print(f"step {step}: an image of {len(places)} blocks, mean {frame.rgba[..., :3].mean():.1f}")
             blocks = filled.mapValues(smooth).mapValues(persist_gpu)

@@ -12,7 +12,7 @@ from pellucid.cluster.blocks import DeviceBlock
 from pellucid.cluster.functions import exec_gpu
 from pellucid.cluster.group import WorkerGroup
 from pellucid.cluster.halos import append_halo, plan_halos
-from pellucid.cluster.images.frames import ImagePlan, draw_block, frame_of
+from pellucid.cluster.images.frames import ImagePlan, compose_frame, draw_block
 from pellucid.cluster.images.placement import BlockPlace, front_to_back
 from pellucid.errors import InvalidInput
 from pellucid.rendering.camera import Camera
@@ -53,7 +53,7 @@ def placed(group: WorkerGroup, cuts: tuple[list[int], ...]) -> list[tuple[Shape,
 
 def drawn(group: WorkerGroup, scene: Scene, cuts: tuple[list[int], ...], size: int = 96) -> Frame:
     plan = ImagePlan(scene, size, size - 10, VOXELS.shape, SPACING)
-    return frame_of([draw_block(block, start, plan) for start, block in placed(group, cuts)], plan)
+    return compose_frame([draw_block(block, start, plan) for start, block in placed(group, cuts)], plan)
 
 
 def whole(scene: Scene, size: int = 96) -> Frame:
@@ -104,8 +104,8 @@ def test_a_changed_block_is_drawn_anew(group: WorkerGroup) -> None:
     plan = ImagePlan(scene_of(), 64, 64, VOXELS.shape)
     source = "void none(In in, Out out, int z, int y, int x, const float* p) { out(z, y, x) = 0; }"
     block = DeviceBlock(group.send(VOXELS, group.workers[1]))
-    seen = frame_of([draw_block(block, (0, 0, 0), plan)], plan)
-    empty = frame_of([draw_block(exec_gpu(block, source=source, function="none"), (0, 0, 0), plan)], plan)
+    seen = compose_frame([draw_block(block, (0, 0, 0), plan)], plan)
+    empty = compose_frame([draw_block(exec_gpu(block, source=source, function="none"), (0, 0, 0), plan)], plan)
     assert seen.rgba[..., :3].std() > 5
     assert (empty.rgba == (51, 26, 0, 255)).all()
 

@@ -91,9 +91,11 @@ class ViewerLabels:
         axis: Literal["z", "y", "x"] | None = None,
         only: int | None = None,
     ) -> None:
-        """Give a label to the voxels that a brush touches, drawn through voxels (z, y, x). radius: in voxels, along
-        the axis with the finest spacing. axis: a disc in the slice across it; without it, a ball. only: voxels with
-        this label alone. The file that the labels were opened from stays as it is."""
+        """Give a label to the voxels that a brush touches on its path through points (z, y, x), in voxels.
+
+        radius: in voxels, along the axis with the finest spacing. axis: a disc in the slice across it; without it, a
+        ball. only: voxels with this label alone. The file that the labels were opened from stays as it is.
+        """
         body = {"layer": self._index, "label": label, "points": points, "radius": radius, "axis": axis, "only": only}
         self._connection.ask("POST", "/api/paint", body)
 
@@ -105,7 +107,7 @@ class ViewerLabels:
         axis: Literal["z", "y", "x"] | None = None,
         only: int | None = None,
     ) -> None:
-        """Like paint, with label 0."""
+        """Paint with label 0."""
         self.paint(points, 0, radius=radius, axis=axis, only=only)
 
     def save(self, path: str | Path) -> None:

@@ -49,7 +49,7 @@ class ViewerMeasures:
         return self.add("note", [point], text=text)
 
     def remove(self, index: int) -> None:
-        """Remove a measure by its place in the list."""
+        """Remove a measure by its index."""
         self._change(lambda known: _without(known, index))
 
     def clear(self) -> None:
@@ -57,7 +57,8 @@ class ViewerMeasures:
         self._change(lambda _: ())
 
     def region(self, measure: Measure) -> RegionValues:
-        """Mean, standard deviation, ends and histogram of the voxels in a box or a sphere, at full resolution."""
+        """Mean, standard deviation, minimum, maximum and histogram of the voxels in a box or a sphere, at full
+        resolution."""
         body = {"kind": measure.kind, "points": measure.points, "layer": measure.layer}
         values: RegionValues = from_json(RegionValues, self._connection.ask("POST", "/api/regions", body), "region")
         return values

@@ -19,7 +19,7 @@ class AppliedNetwork(LayerTask):
 
     @property
     def labels(self) -> ViewerLabels:
-        """The labels that it gives: names, colours, sizes, painting."""
+        """The labels that the network writes: names, colours, sizes, painting."""
         return ViewerLabels(self._connection, self.layer)
 
 

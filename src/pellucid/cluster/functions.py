@@ -30,8 +30,8 @@ from pellucid.volume.volume import open_volume
 
 @dataclass(frozen=True)
 class ExecOptions:
-    """parameters: numbers that the function is given. shape, dtype: of the result, where they are not those of the
-    block. halo: room around the result."""
+    """parameters: numbers that are passed to the function. shape, dtype: of the result, if not those of the block.
+    halo: voxels around the result, along (z, y, x)."""
 
     parameters: tuple[float, ...] = ()
     shape: Shape | None = None
@@ -40,13 +40,13 @@ class ExecOptions:
 
 
 def send_gpu(voxels: Voxels, halo: int | Shape = 0) -> DeviceBlock:
-    """A block on the device of this node, of an array of one to three axes. halo: room around it."""
+    """Make a block on the device of this node from an array with one to three axes. halo: voxels around it."""
     return DeviceBlock.of(voxels, as_triple(halo))
 
 
 def read_gpu(source: str, box: Box | None = None, halo: int | Shape = 0) -> DeviceBlock:
-    """A block of a volume, which the Worker reads from its file with the voxels around it. box: by default, all of
-    it."""
+    """Make a block that the Worker reads from a file, with its halo. box: the part to read; by default the whole
+    volume."""
     with open_volume(source) as volume:
         return read_block(str(volume.location.absolute), box or volume.box, volume.dtype, as_triple(halo))
 
@@ -54,13 +54,13 @@ def read_gpu(source: str, box: Box | None = None, halo: int | Shape = 0) -> Devi
 def read_block(
     source: str, box: Box, dtype: "np.dtype[Any]", halo: Shape, worker: WorkerId | None = None
 ) -> DeviceBlock:
-    """The same where the type is known. worker: which reads it, by default the one of this node."""
+    """The same if the voxel type is known. worker: the one that reads it; by default that of this node."""
     arguments = json.dumps({"source": source, "start": box.start})
     return DeviceBlock.made(ComputeBlock("read", arguments, (), box.shape, dtype.str, halo, label="the reader"), worker)
 
 
 def recv_gpu(block: DeviceBlock) -> Voxels:
-    """The voxels of a block, without its halo, as an array in this process."""
+    """Return the voxels of a block, without its halo, as an array in this process."""
     voxels = block.result(DownloadBlock()).voxels
     if voxels is None:
         raise InvalidInput("The Worker sent no voxels.", remedy="Use the same version of Pellucid on both sides.")
@@ -78,7 +78,7 @@ def persist_gpu(block: DeviceBlock) -> DeviceBlock:
 
 
 def unpersist_gpu(block: DeviceBlock) -> None:
-    """Give the memory of a block back."""
+    """Release the memory of a block."""
     block.release()
 
 
@@ -90,10 +90,10 @@ def exec_gpu(
     parameters: Sequence[float] = (),
     **options: Any,
 ) -> Any:
-    """Run a function for every voxel of a block; the result is another block. options: shape, dtype, halo.
+    """Run a function for every voxel of a block, and return a block of the results. options: shape, dtype, halo.
 
-    source: C++/CUDA text that defines the function, or Python text in Warp's language; function may also be such a
-    Python function itself. kernel_source says what either is given.
+    source: C++/CUDA text that defines the function, or Python text in Warp's language. function: its name, or such a
+    Python function itself. kernel_source describes the arguments of the function.
     """
     kernel = KernelSource.of(source, function)
     how = ExecOptions(tuple(map(float, parameters)), **options)
@@ -109,8 +109,8 @@ def exec_gpu_seq(
     parameters: Sequence[float] = (),
     **options: Any,
 ) -> Any:
-    """The same for a sequence of blocks of one shape and type, such as the values of a key: the function is given all
-    of them, and there is one result, on the device of the first."""
+    """Run a function on several blocks of one shape and type, such as the values of a key. The function receives all
+    of them; the result is one block, on the device of the first."""
     kernel = KernelSource.of(source, function)
     how = ExecOptions(tuple(map(float, parameters)), **options)
     run = partial(_exec_seq, kernel=kernel, how=how)

@@ -40,10 +40,10 @@ class HaloPart:
 
 
 def extract_halo(pair: Any = None, *, halo: int | Shape = 1, sides: Iterable[Shape] = SIDES) -> Any:
-    """What a block is to its neighbours, as pairs of the neighbour's key and a HaloPart. pair: the block's key and the
-    block; without it, a function of such a pair, for flatMap().
+    """Return the parts of a block that its neighbours need, as pairs of a neighbour's key and a HaloPart.
 
-    sides: of all 26 neighbours, or FACES for those six that share a face.
+    pair: the key (z, y, x) of the block, and the block; without it, returns a function of such a pair, for flatMap().
+    sides: all 26 neighbours, or FACES for the six that share a face.
     """
     wanted = as_triple(halo)
     chosen = _within(sides, wanted)
@@ -53,8 +53,8 @@ def extract_halo(pair: Any = None, *, halo: int | Shape = 1, sides: Iterable[Sha
 
 
 def append_halo(block: DeviceBlock, parts: Iterable[HaloPart], halo: int | Shape = 1) -> DeviceBlock:
-    """The block with voxels of its neighbours around it. Where a neighbour is missing, the halo stays as it is: 0 where
-    it is new. The block is changed in place: older handles to it have the same voxels, and this halo."""
+    """Return the block with the voxels of its neighbours in its halo. Without a neighbour, the halo does not change (a
+    new one is 0). The block is changed in place: older handles to it refer to the same voxels, and this halo."""
     return block.then(FillBlock(tuple(part.part() for part in parts), as_triple(halo)))
 
 

@@ -56,7 +56,7 @@ WINDOWS = "windows"
 
 @dataclass(frozen=True)
 class NetworkFile:
-    """A network by its path, and what the file does not state."""
+    """The path of a network, and the properties that its file does not state."""
 
     path: str | Path
     form: NetworkForm = field(default_factory=NetworkForm)
@@ -66,7 +66,7 @@ class NetworkFile:
 class InferenceOptions:
     """How networks are applied.
 
-    also: further volumes, the other channels or inputs of the network. after: networks that run before it, in order,
+    also: volumes for the other channels or inputs of the network. after: networks that run before it, in order,
     without storing their result, unless intermediate names a volume for it. box, level: the part and the resolution to
     take. window: (z, y, x), instead of the largest that fits. levels, chunk, codec: of the output. device: auto, cpu,
     cuda or cuda:1; of an engine whose workers have GPUs, these are used unless it is cpu.

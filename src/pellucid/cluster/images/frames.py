@@ -1,6 +1,6 @@
 """Frames of a volume whose blocks are on Device Workers.
 
-Here: ImagePlan; draw_block, what a block contributes to an image; frame_of, the image of all.
+Here: ImagePlan; draw_block, what a block contributes to an image; compose_frame, the image of all.
 Not here: what a Worker does for it (compute), order and rows (placement).
 """
 
@@ -71,8 +71,8 @@ class BlockImage:
 
 
 def draw_block(blocks: DeviceBlock | Sequence[DeviceBlock], start: Shape, plan: ImagePlan) -> BlockImage:
-    """Draw a block where it is. blocks: one, or one for each volume of the scene, with a halo of 1 or more (2 for
-    gradient shading); start: its first voxel in the volume. It does not run before it is needed."""
+    """Render a block where it is. blocks: one, or one for each volume of the scene, with a halo of 1 or more (2 for
+    gradient shading). start: its first voxel (z, y, x) in the volume. It runs when the image is needed."""
     first, *others = [blocks] if isinstance(blocks, DeviceBlock) else list(blocks)
     handles = [first.handle, *(one.handle for one in others)]
     box = Box.whole(first.shape).shift(start)
@@ -90,8 +90,9 @@ def draw_block(blocks: DeviceBlock | Sequence[DeviceBlock], start: Shape, plan: 
     return BlockImage(first.then(drawn, others), box, begin)
 
 
-def frame_of(images: Iterable[BlockImage], plan: ImagePlan) -> Frame:
-    """One image of all blocks: every Worker that drew some puts rows of all of them together. They are released."""
+def compose_frame(images: Iterable[BlockImage], plan: ImagePlan) -> Frame:
+    """Return the image of all blocks. Every Worker that rendered some composites some rows of all; then the images of
+    blocks are released."""
     pixels, workers = gather(images, plan)
     depth = np.where(pixels[..., 4] < NOTHING_THERE, pixels[..., 4], np.inf).astype(np.float32)
     names = ", ".join(map(str, workers))

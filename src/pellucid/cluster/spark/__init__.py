@@ -16,7 +16,7 @@ from pellucid.cluster.functions import (
     unpersist_gpu,
 )
 from pellucid.cluster.halos import append_halo, extract_halo
-from pellucid.cluster.images.frames import BlockImage, ImagePlan, draw_block, frame_of
+from pellucid.cluster.images.frames import BlockImage, ImagePlan, compose_frame, draw_block
 from pellucid.cluster.spark.application import SparkApplication
 from pellucid.cluster.spark.options import SparkOptions
 from pellucid.cluster.spark.shuffle import ShuffleManager
@@ -30,11 +30,11 @@ __all__ = [
     "SparkOptions",
     "append_halo",
     "cache_gpu",
+    "compose_frame",
     "draw_block",
     "exec_gpu",
     "exec_gpu_seq",
     "extract_halo",
-    "frame_of",
     "persist_gpu",
     "read_gpu",
     "recv_gpu",

@@ -31,10 +31,11 @@ TURNS = 2
 
 
 class SparkApplication:
-    """As a context: map functions of this SparkContext, run by actions of this thread, may use Device Workers. Each is
-    started by the first task that needs it, and all of them end with this context.
+    """Device Workers for a Spark program, as a context manager: map functions of this SparkContext can use them, if an
+    action of this thread runs them. A Worker is started by the first task that needs it; all of them end with the
+    context.
 
-    In other threads use pyspark.InheritableThread.
+    Use pyspark.InheritableThread for actions in other threads.
     """
 
     def __init__(self, spark: "SparkContext", options: SparkOptions | None = None) -> None:
@@ -69,14 +70,14 @@ class SparkApplication:
             self._opened.close()
 
     def workers(self) -> list[WorkerId]:
-        """The Workers of all nodes that have executors now, in a fixed order. Missing ones are started."""
+        """Return the Workers of all nodes with executors, in a fixed order; start those that are missing."""
         tasks = TURNS * self.spark.defaultParallelism
         found = self.spark.parallelize(range(tasks), tasks).mapPartitions(_local_worker).distinct().collect()
         return sorted(found)
 
     def cache(self, rdd: "RDD[Any]") -> "RDD[Any]":
-        """Have Spark keep the handles in an RDD. Where their blocks are lost, the partitions that they are in are
-        computed again, and no others: one block in each makes that one block."""
+        """Cache the handles of an RDD in Spark. If blocks are lost, only their partitions are computed again; with one
+        block in each partition, only lost blocks are."""
         number = len(self._cached)
         cached = rdd.mapPartitionsWithIndex(partial(kept_or_computed, number), preservesPartitioning=True).cache()
         self._cached[number] = cached
@@ -88,7 +89,7 @@ class SparkApplication:
         self._cached[number].cache()
 
     def retry(self, work: Callable[[], Result], attempts: int = 3) -> Result:
-        """The result of work, which runs actions; where blocks were lost meanwhile, it is done again."""
+        """Return the result of work, which runs actions; call it again if blocks were lost meanwhile."""
         for left in range(attempts - 1, -1, -1):
             try:
                 return work()

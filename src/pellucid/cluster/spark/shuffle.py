@@ -27,7 +27,7 @@ Place = Callable[[Any], int]
 
 
 class ShuffleManager:
-    """Of a SparkApplication."""
+    """Shuffles the blocks of a SparkApplication: brings them together by their keys, and fills halos."""
 
     def __init__(self, application: "SparkApplication") -> None:
         self._application = application
@@ -40,10 +40,10 @@ class ShuffleManager:
         sides: Iterable[Shape] = SIDES,
         place: Place | None = None,
     ) -> "RDD[Any]":
-        """Pairs of keys and blocks become pairs of a key and the list of its blocks, all of them on one Worker.
+        """Turn pairs of keys and blocks into pairs of a key and the list of its blocks, all of them on one Worker.
 
-        place: the number of the Worker for a key; by default the one that has most of its blocks. With a halo, keys are
-        places (z, y, x) in a grid, and the result has the same pairs, with each block's halo filled by its neighbours.
+        place: returns the number of the Worker for a key; by default the one that has most of its blocks. With a halo,
+        keys are positions (z, y, x) in a grid, and the result has the same pairs, each block with its halo filled.
         """
         found = rdd.mapValues(_described).collect()
         if halo is not None:

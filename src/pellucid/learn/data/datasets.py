@@ -34,7 +34,8 @@ Name = str | Path | Location
 
 @dataclass(frozen=True)
 class VolumeChannels:
-    """Volumes of one shape. source: the channels that a network sees. target: what it should give, such as labels."""
+    """Volumes of one shape. source: input channels of the network. target: the result that it should learn, such as
+    labels."""
 
     source: tuple[Name, ...]
     target: tuple[Name, ...] = ()

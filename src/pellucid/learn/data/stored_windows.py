@@ -26,7 +26,7 @@ GROUP = "tensors"
 
 
 def store_windows(dataset: WindowDataset, container: str | Path, *, iterations: int = 1) -> None:
-    """Write every window of a dataset; its volumes are not needed afterwards."""
+    """Write every window of a dataset to a container; the volumes are not needed afterwards."""
     names, counts = NAMES if dataset.volumes[0].target else NAMES[:1], dataset.places.counts
     leading = (*((iterations,) if iterations > 1 else ()), len(counts), max(counts))
     stored = [
