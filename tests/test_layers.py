@@ -58,6 +58,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "tensorstore": ("formats",),
     "tifffile": ("formats",),
     "imagecodecs": ("formats", "instance"),
+    "OpenEXR": ("formats",),
     "warp": ("device", "formats", "fields", "tomo", "rendering", "cluster"),
     "cupy": ("device", "fields", "neural", "rendering"),
     "scipy": ("device", "formats", "tomo", "infer", "learn"),

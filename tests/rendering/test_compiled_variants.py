@@ -9,11 +9,13 @@ import pytest
 import warp as wp
 
 from pellucid.rendering import kernels
-from pellucid.rendering.kernels import rays
+from pellucid.rendering.kernels import path_tracing, rays
 
-MAX_CASTERS = 13
-MAX_UNITS = 16
-"""What one machine may compile in all: ray casters, points, meshes, slices, light, and what finishes a picture."""
+MAX_CASTERS = 14
+"""With the kernel that follows paths of light."""
+MAX_UNITS = 19
+"""What one machine may compile in all: ray casters, points, meshes, slices, light, paths, and what finishes a
+picture."""
 
 
 def all_kernels() -> Iterator[tuple[str, Any]]:
@@ -29,7 +31,7 @@ def test_few_ray_casters_draw_everything() -> None:
 
 
 def _is_layer(kind: Any) -> bool:
-    return rays.LayerStruct in (kind, getattr(kind, "dtype", None))
+    return kind is path_tracing.TracedScene or rays.LayerStruct in (kind, getattr(kind, "dtype", None))
 
 
 @pytest.mark.parametrize("others", ["packets", "composite_texture"])

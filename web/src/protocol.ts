@@ -8,7 +8,7 @@ export const MAX_UPLOAD_BYTES = 268435456;
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type Mode = "composite" | "max" | "min" | "mean" | "isosurface";
-export type ShadingName = "none" | "gradient" | "shadow" | "occlusion" | "full" | "user";
+export type ShadingName = "none" | "gradient" | "shadow" | "occlusion" | "full" | "cinematic" | "user";
 export type MeasureKind = "distance" | "angle" | "polyline" | "area" | "box" | "sphere" | "note";
 export type SlabProjection = "mean" | "max" | "min";
 export type SliceAxis = "z" | "y" | "x" | "oblique";
@@ -524,11 +524,38 @@ export interface Measure {
   readonly is_visible: boolean;
 }
 
+/** How light is followed where a volume's shading is cinematic. samples: paths of every pixel.
+ * environment: studio, sky or overcast, or a file (.hdr, .exr) with all directions, its poles up and down; strength:
+ * of its light; turn_deg: turned about the vertical. lamp: strength of the scene's light, by its direction; lamp_deg:
+ * the angle that it is seen under, which makes shadows soft. surface: how far gradients make glossy surfaces, from 0
+ * (a cloud) to 1; roughness, coat: of these. anisotropy: whether clouds scatter light onwards (up to 1) or back (down
+ * to -1). scatterings: of one path, at the most. aperture: diameter of the lens as a share of the distance to the
+ * target; what lies elsewhere is blurred. focus: distance that is sharp, over that of the target. exposure: brightness
+ * of the image. is_denoised: whether what noise is left is filtered. */
+export interface Cinematic {
+  readonly samples: number;
+  readonly environment: string;
+  readonly strength: number;
+  readonly turn_deg: number;
+  readonly lamp: number;
+  readonly lamp_deg: number;
+  readonly surface: number;
+  readonly roughness: number;
+  readonly coat: number;
+  readonly anisotropy: number;
+  readonly scatterings: number;
+  readonly aperture: number;
+  readonly focus: number;
+  readonly exposure: number;
+  readonly is_denoised: boolean;
+}
+
 /** Everything that is drawn in an image.
  * step: distance between samples in voxels. is_jittered: whether each ray starts at its own random fraction of a step,
  * which turns the banding of coarse sampling into fine noise. background: red, green, blue and opacity. time: time
  * step of every source that is a series; the nearest one is drawn. annotations: what is drawn on the image. measures:
- * distances, regions and notes, which a viewer shows over the image. */
+ * distances, regions and notes, which a viewer shows over the image. cinematic: how paths of light are followed, where
+ * the shading of a volume is cinematic. */
 export interface Scene {
   readonly volumes: readonly VolumeLayer[];
   readonly camera: Camera;
@@ -543,6 +570,7 @@ export interface Scene {
   readonly time: number;
   readonly annotations: Annotations;
   readonly measures: readonly Measure[];
+  readonly cinematic: Cinematic;
 }
 
 /** The scene has this revision. other: the scene beside it, while two are compared.

@@ -276,7 +276,7 @@ class Viewer(ViewerLifecycle):
 
     @property
     def shading(self) -> ShadingName:
-        """How the first volume is lit: none, gradient, shadow, occlusion, full, or user (shade_with)."""
+        """How the first volume is lit: none, gradient, shadow, occlusion, full, cinematic, or user (shade_with)."""
         return self.layer.shading
 
     @shading.setter

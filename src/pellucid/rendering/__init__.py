@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pellucid.rendering.annotations import Annotations as Annotations
     from pellucid.rendering.camera_path import CameraPath as CameraPath
     from pellucid.rendering.camera_path import KeyFrame as KeyFrame
+    from pellucid.rendering.cinematic.options import Cinematic as Cinematic
     from pellucid.rendering.geometry.isosurfaces import extract_isosurface as extract_isosurface
     from pellucid.rendering.geometry.isosurfaces import save_isosurface as save_isosurface
     from pellucid.rendering.geometry.shapes import Mesh as Mesh
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Annotations",
     "CameraPath",
+    "Cinematic",
     "Edges",
     "KeyFrame",
     "LabelColor",
@@ -50,6 +52,7 @@ __all__ = [
 HOMES = {
     "Annotations": "pellucid.rendering.annotations",
     "CameraPath": "pellucid.rendering.camera_path",
+    "Cinematic": "pellucid.rendering.cinematic.options",
     "Edges": "pellucid.rendering.transfer",
     "KeyFrame": "pellucid.rendering.camera_path",
     "LabelColor": "pellucid.rendering.labels",

@@ -26,7 +26,8 @@ class FrameStatistics:
     and drawn again), finish. full_resolution: the fraction of what is visible that is drawn from level 0.
     visible_bricks: for each volume of the scene, what of it is seen, in order of importance. scale: rows drawn for each
     row of the image, below 1 where it was enlarged. images: how many were put together to smooth it. is_along_rays:
-    whether a neural field was evaluated where rays sample it, instead of being decoded to bricks.
+    whether a neural field was evaluated where rays sample it, instead of being decoded to bricks. paths: of light,
+    followed for every pixel of a cinematic image; missing_paths: how many are still to come.
     """
 
     device: str
@@ -36,11 +37,13 @@ class FrameStatistics:
     scale: float = 1.0
     images: int = 1
     is_along_rays: bool = False
+    paths: int = 0
+    missing_paths: int = 0
 
     @property
     def is_exact(self) -> bool:
-        """Whether every pixel was drawn, from nothing but voxels of level 0."""
-        return self.scale == 1 and self.full_resolution == 1
+        """Whether every pixel was drawn, from nothing but voxels of level 0, with all paths of light."""
+        return self.scale == 1 and self.full_resolution == 1 and self.missing_paths == 0
 
 
 @dataclass(frozen=True)

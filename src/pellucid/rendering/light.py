@@ -1,6 +1,6 @@
 """Light: where it comes from, and how strongly it is reflected.
 
-Here: Light, and the way of its rays for a camera.
+Here: Light, and the way of its rays for a camera; from colours to light.
 Not here: what it meets on its way (light_ways), how bright a sample is (reference, kernels.shading).
 """
 
@@ -15,6 +15,15 @@ from pellucid.rendering.number_checks import check_direction, check_finite
 
 FROM_ABOVE_LEFT: Vector = (0.5, -0.65, -1.0)
 FROM_THE_EYE: Vector = (0.0, 0.0, -1.0)
+
+
+GAMMA = 2.2
+
+
+def linear(colors: Voxels) -> Voxels:
+    """The light that colours as they are shown stand for."""
+    light: Voxels = np.maximum(colors, 0.0) ** GAMMA
+    return light
 
 
 @dataclass(frozen=True)

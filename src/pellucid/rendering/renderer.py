@@ -18,6 +18,9 @@ from pellucid.fields.dense import dense_bytes
 from pellucid.fields.device_field import DeviceField
 from pellucid.fields.store import SHARE_OF_CARD
 from pellucid.formats.protocol import Voxels
+from pellucid.rendering.cinematic.packing import is_cinematic
+from pellucid.rendering.cinematic.path_pass import PathPass
+from pellucid.rendering.cinematic.refinement import more_paths
 from pellucid.rendering.drawing import refinement
 from pellucid.rendering.drawing.device_renderer import DeviceRenderer
 from pellucid.rendering.drawing.draw_pass import DeviceFrame, DrawOptions, DrawPass, DrawRegion, Stopwatch
@@ -91,6 +94,8 @@ class Renderer:
         scene = scene.visible
         for image in self.images(scene, DrawRegion((height, width)), DrawOptions(is_exact, is_cancelled)):
             drawn = image
+        if is_exact and drawn.total is not None:
+            *_, drawn = [drawn, *more_paths(self, scene, drawn, is_cancelled)]
         return to_frame(scene, drawn, (height, width))
 
     def render_progressive(
@@ -126,7 +131,8 @@ class Renderer:
             watch.lap("draw")
             seen = tuple(merged([field.visible() for field in devices]) for devices in zip(*fields, strict=True))
             pixels = drawing.device, drawing.color, drawing.depth
-            yield DeviceFrame(*pixels, seen, dict(watch.times_s), drawing.is_along_rays)
+            total = drawing.total if isinstance(drawing, PathPass) else None
+            yield DeviceFrame(*pixels, seen, dict(watch.times_s), drawing.is_along_rays, total)
             # Loading gets as long as drawing took, or most of the time would go into images that show little more.
             round_s = max(timeout.round_s, time.perf_counter() - drawn_at)
             watch.skip()
@@ -216,7 +222,11 @@ class Renderer:
         shading, *_ = [painter.add_shading(source) for painter in self._painters]
         return shading
 
-    def _begin(self, scene: Scene, fields: list[list[DeviceField]], canvas: DrawRegion) -> DrawPass | MultiDevicePass:
+    def _begin(
+        self, scene: Scene, fields: list[list[DeviceField]], canvas: DrawRegion
+    ) -> DrawPass | MultiDevicePass | PathPass:
+        if is_cinematic(scene):
+            return self._painters[0].start_paths(scene, fields[0], canvas)
         if len(self._painters) == 1 or not scene.volumes:
             return self._painters[0].start_pass(scene, fields[0], canvas)
         volumes = zip(scene.volumes, fields[0], strict=False)

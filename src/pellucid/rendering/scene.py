@@ -17,6 +17,7 @@ from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.annotations import Annotations
 from pellucid.rendering.camera import Camera, Vector
+from pellucid.rendering.cinematic.options import Cinematic
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.light import FROM_THE_EYE, KEY_LIGHT, Light
 from pellucid.rendering.measures import Measure, check_measures
@@ -26,10 +27,11 @@ from pellucid.rendering.transfer import TransferFunction
 
 VERSION = 3
 Mode = Literal["composite", "max", "min", "mean", "isosurface"]
-ShadingName = Literal["none", "gradient", "shadow", "occlusion", "full", "user"]
+ShadingName = Literal["none", "gradient", "shadow", "occlusion", "full", "cinematic", "user"]
 
 
 GREY, AHEAD, UNMARKED, OPTIONS = TransferFunction(), Camera(), Annotations(), SliceOptions()
+CINEMATIC = Cinematic()
 
 
 @dataclass(frozen=True)
@@ -217,7 +219,8 @@ class Scene:
     step: distance between samples in voxels. is_jittered: whether each ray starts at its own random fraction of a step,
     which turns the banding of coarse sampling into fine noise. background: red, green, blue and opacity. time: time
     step of every source that is a series; the nearest one is drawn. annotations: what is drawn on the image. measures:
-    distances, regions and notes, which a viewer shows over the image.
+    distances, regions and notes, which a viewer shows over the image. cinematic: how paths of light are followed, where
+    the shading of a volume is cinematic.
     """
 
     volumes: tuple[VolumeLayer, ...] = ()
@@ -233,6 +236,7 @@ class Scene:
     time: float = 0.0
     annotations: Annotations = UNMARKED
     measures: tuple[Measure, ...] = ()
+    cinematic: Cinematic = CINEMATIC
 
     def __post_init__(self) -> None:
         check_measures(self.measures)

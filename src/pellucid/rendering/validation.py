@@ -11,6 +11,7 @@ from pellucid.rendering.scene import Scene, VolumeLayer
 
 MAX_IMAGE = 16384
 MAX_VOLUMES = 8
+LABEL_SHADINGS = ("none", "gradient", "cinematic")
 
 
 def check(scene: Scene, width: int, height: int) -> None:
@@ -47,8 +48,8 @@ def _check_volume(layer: VolumeLayer, scene: Scene) -> None:
         )
     if layer.mode == "isosurface" and not layer.isosurfaces:
         raise InvalidInput("The mode isosurface needs an isovalue.", remedy="Set at least one isovalue.")
-    if layer.labels and (layer.mode != "composite" or layer.shading not in ("none", "gradient")):
+    if layer.labels and (layer.mode != "composite" or layer.shading not in LABEL_SHADINGS):
         raise InvalidInput(
             f"Labels do not support mode {layer.mode} with {layer.shading} shading.",
-            remedy="Set their mode to composite and their shading to none or gradient.",
+            remedy="Set their mode to composite and their shading to none, gradient or cinematic.",
         )

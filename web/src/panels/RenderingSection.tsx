@@ -9,11 +9,12 @@ import type { ShadingName } from "../protocol";
 import { useSession } from "../session/session";
 import { isOwner, sceneOf, type ChosenVolume } from "../state/selectors";
 import { useSelect } from "../state/store";
+import { CinematicControls } from "./CinematicControls";
 import { LightControls } from "./LightControls";
 import { Surfaces } from "./Surfaces";
 import { MODES, SHADINGS } from "./displayNames";
 
-const LIT: readonly ShadingName[] = ["gradient", "shadow", "occlusion", "full", "user"];
+const LIT: readonly ShadingName[] = ["gradient", "shadow", "occlusion", "full", "cinematic", "user"];
 
 export function RenderingSection({ chosen }: { chosen: ChosenVolume }): ReactNode {
   const session = useSession();
@@ -34,6 +35,7 @@ export function RenderingSection({ chosen }: { chosen: ChosenVolume }): ReactNod
       <Segmented label="Mode" value={layer.mode} options={Object.entries(MODES).map(([value, words]) => ({ value: value as keyof typeof MODES, ...words }))} onChange={setMode} />
       {layer.mode === "isosurface" && description ? <Surfaces chosen={chosen} /> : null}
       {layer.mode === "composite" ? <ShadingChoice chosen={chosen} /> : null}
+      {layer.mode === "composite" && layer.shading === "cinematic" ? <CinematicControls /> : null}
       {layer.mode === "isosurface" || (layer.mode === "composite" && LIT.includes(layer.shading)) ? <LightControls /> : null}
       <Quality chosen={chosen} />
     </Section>

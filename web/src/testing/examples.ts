@@ -46,6 +46,23 @@ export const SCENE: Scene = {
   time: 0,
   annotations: { is_scale_bar: false, is_axes: false, is_legend: false, unit: "" },
   measures: [],
+  cinematic: {
+    samples: 256,
+    environment: "studio",
+    strength: 1,
+    turn_deg: 0,
+    lamp: 1,
+    lamp_deg: 8,
+    surface: 1,
+    roughness: 0.35,
+    coat: 1,
+    anisotropy: 0,
+    scatterings: 24,
+    aperture: 0,
+    focus: 1,
+    exposure: 1,
+    is_denoised: true,
+  },
 };
 
 export const LAYER: LayerDescription = {

@@ -42,7 +42,7 @@ from pellucid.rendering.scene import Scene
 from pellucid.rendering.side_by_side import draw_side_by_side
 
 MODES = ("composite", "max", "min", "mean", "isosurface")
-SHADINGS = ("none", "gradient", "shadow", "occlusion", "full")
+SHADINGS = ("none", "gradient", "shadow", "occlusion", "full", "cinematic")
 WITHOUT_OPACITY = (".jpg", ".jpeg", ".bmp", ".pdf", ".eps", ".ppm")
 TIMEOUT_MS = 1e6
 """Long: no one waits for a first, coarse image here."""
@@ -63,6 +63,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         help="image size in pixels, such as 1920x1080",
     )
     _add_look(parser.add_argument_group("appearance"))
+    _add_cinematic(parser.add_argument_group("with --shading cinematic"))
     _add_camera(parser.add_argument_group("camera"))
     _add_company(parser.add_argument_group("further content"))
     _add_movie(parser.add_argument_group("movies"))
@@ -88,7 +89,7 @@ def _add_look(group: "argparse._ArgumentGroup") -> None:
         "--shading",
         type=shading_argument,
         choices=SHADINGS,
-        help="lighting model; ao means occlusion, full all of them",
+        help="lighting model; ao means occlusion, full all of them, cinematic paths of light",
     )
     group.add_argument(
         "--range", type=range_argument, metavar="LOW,HIGH", help="values mapped to the ends of the transfer function"
@@ -126,6 +127,22 @@ def _add_look(group: "argparse._ArgumentGroup") -> None:
     group.add_argument(
         "--step", type=positive_argument, metavar="VOXELS", help="distance between samples (default: 0.5)"
     )
+
+
+def _add_cinematic(group: "argparse._ArgumentGroup") -> None:
+    group.add_argument("--samples", type=count_argument, metavar="N", help="paths of light for every pixel (256)")
+    group.add_argument("--environment", help="light from all around: studio, sky, overcast, or a .hdr or .exr file")
+    group.add_argument("--exposure", type=positive_argument, metavar="FACTOR", help="brightness of the image (1)")
+    group.add_argument("--lamp", type=number_argument, metavar="FACTOR", help="strength of the lamp above left (1)")
+    group.add_argument(
+        "--surface", type=number_argument, metavar="SHARE", help="from 0, a cloud, to 1, glossy surfaces (1)"
+    )
+    group.add_argument(
+        "--aperture", type=number_argument, metavar="SHARE", help="of the lens, over the distance to the target (0)"
+    )
+    group.add_argument("--focus", type=positive_argument, metavar="SHARE", help="distance that is sharp, likewise (1)")
+    group.add_argument("--scatterings", type=count_argument, metavar="N", help="of one path, at the most (24)")
+    group.add_argument("--no-denoise", action="store_true", help="leave the noise of the paths in the image")
 
 
 def _add_camera(group: "argparse._ArgumentGroup") -> None:
@@ -217,6 +234,8 @@ def run(options: argparse.Namespace) -> int:
 def _check_sources(options: argparse.Namespace, scenes: list[Scene]) -> None:
     """Refuse to write over anything that is drawn, or that says how."""
     named = [options.source, options.compare, options.path, options.shading_file]
+    if options.environment and Path(options.environment).is_file():
+        named.append(options.environment)
     preset = options.preset if options.preset and Path(options.preset).is_file() else None
     sources = [*(str(name) for name in (*named, preset) if name), *(name for each in scenes for name in each.sources)]
     for output in filter(None, (options.output, options.save_scene)):

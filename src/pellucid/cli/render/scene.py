@@ -7,6 +7,7 @@ Not here: the options themselves (render), what the first image is (rendering.au
 import argparse
 from dataclasses import replace
 from math import prod
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from pellucid.formats.location import Location
 from pellucid.rendering.automatic.geometry import with_scenery
 from pellucid.rendering.automatic.volumes import automatic_scene, linear_transfer
 from pellucid.rendering.camera import Camera
+from pellucid.rendering.cinematic.options import BUILT_IN, Cinematic
 from pellucid.rendering.geometry.isosurfaces import check_isovalue
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.layers.label_placement import place_labels
@@ -42,6 +44,7 @@ def described_scene(options: argparse.Namespace) -> Scene:
         scene = replace(scene, background=options.background)
     if options.step:
         scene = replace(scene, step=options.step)
+    scene = replace(scene, cinematic=_cinematic(scene.cinematic, options))
     return replace(scene, annotations=_annotations(scene, options))
 
 
@@ -194,6 +197,16 @@ def _labels_layer(scene: Scene, name: str) -> VolumeLayer:
 
 def _absolute(names: list[str]) -> list[str]:
     return [str(Location.parse(name).absolute) for name in names]
+
+
+def _cinematic(cinematic: Cinematic, options: argparse.Namespace) -> Cinematic:
+    names = ("samples", "environment", "exposure", "lamp", "surface", "aperture", "focus", "scatterings")
+    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+    if options.no_denoise:
+        given["is_denoised"] = False
+    if "environment" in given and given["environment"] not in BUILT_IN:
+        given["environment"] = str(Path(given["environment"]).absolute())
+    return replace(cinematic, **given)
 
 
 def _moved(camera: Camera, options: argparse.Namespace) -> Camera:

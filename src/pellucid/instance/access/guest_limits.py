@@ -26,6 +26,8 @@ MAX_SOURCE_TEXT = 4096
 """Characters of a text in a scene, and of the source of a layer."""
 MIN_GUEST_STEP = 0.1
 """Voxels between the samples of a ray: at the smallest step that a scene may have, an image takes minutes."""
+MAX_GUEST_PATHS, MAX_GUEST_SCATTERINGS = 1024, 64
+"""Of light, in a cinematic image: for every pixel, and collisions of each."""
 MAX_GUEST_REGION_VOXELS = 2**27
 """Of a region whose values are measured."""
 MAX_GUEST_PIXELS = 3840 * 2160
@@ -73,6 +75,16 @@ def check_step(scene: Scene, before: Scene, capability: Capability) -> None:
     if not allows(capability, "own") and scene.step < min(MIN_GUEST_STEP, before.step):
         remedy = f"Use {MIN_GUEST_STEP} or more, or ask the owner of the viewer."
         raise NotAllowed(f"A step of {scene.step:g} voxels is smaller than this link allows.", remedy=remedy)
+
+
+def check_paths(scene: Scene, before: Scene, capability: Capability) -> None:
+    """Refuse cinematic images that keep everybody waiting; guests may not make a slow one slower."""
+    limits = (("samples", MAX_GUEST_PATHS), ("scatterings", MAX_GUEST_SCATTERINGS))
+    for name, most in limits:
+        value = getattr(scene.cinematic, name)
+        if not allows(capability, "own") and value > max(most, getattr(before.cinematic, name)):
+            remedy = f"Use {most} or fewer, or ask the owner of the viewer."
+            raise NotAllowed(f"A cinematic image with {value:,} {name} is slower than this link allows.", remedy=remedy)
 
 
 def scene_bytes(scene: Scene) -> int:

@@ -9,12 +9,13 @@ from collections.abc import Collection, Mapping
 
 from pellucid.errors import InvalidInput, NotAllowed
 from pellucid.instance.access.capabilities import require
-from pellucid.instance.access.guest_limits import LAYER_LISTS, check_scene_size, check_step
+from pellucid.instance.access.guest_limits import LAYER_LISTS, check_paths, check_scene_size, check_step
 from pellucid.instance.protocol.shared_types import Capability
 from pellucid.instance.scene.edits import name_of
 from pellucid.instance.scene.history import ScenePair
 from pellucid.instance.session import Session
 from pellucid.instance.websocket.client import ConnectedClient
+from pellucid.rendering.cinematic.options import BUILT_IN
 from pellucid.rendering.scene import Scene
 
 KINDS = {"volumes": "a volume", "points": "points", "meshes": "a mesh", "slices": "a volume"}
@@ -25,9 +26,11 @@ def check_change(session: Session, pair: ScenePair, capability: Capability) -> S
     now = session.history
     check_scene_size(pair.scene, now.scene, capability)
     check_step(pair.scene, now.scene, capability)
+    check_paths(pair.scene, now.scene, capability)
     if pair.other is not None:
         check_scene_size(pair.other, now.other or now.scene, capability)
         check_step(pair.other, now.other or now.scene, capability)
+        check_paths(pair.other, now.other or now.scene, capability)
     if shadings_named(pair) - shadings_named(now.pair):
         require(capability, "own")
     return check_sources(session, pair, capability)
@@ -43,6 +46,11 @@ def check_step_back(pair: ScenePair, member: ConnectedClient) -> None:
 def shadings_named(pair: ScenePair) -> set[str]:
     """The hashes of users' shadings that two scenes name."""
     return {layer.user_shading for scene in _scenes(pair) for layer in scene.volumes if layer.user_shading}
+
+
+def environments_named(pair: ScenePair) -> set[str]:
+    """The files that two scenes take light from."""
+    return {scene.cinematic.environment for scene in _scenes(pair)} - set(BUILT_IN)
 
 
 def check_kinds(pair: ScenePair, kinds_by_source: Mapping[str, Collection[str]]) -> None:
@@ -67,4 +75,7 @@ def check_sources(session: Session, pair: ScenePair, capability: Capability) -> 
             session.roots.require_allowed(source)
         elif not session.catalogue.has(source):
             raise InvalidInput(f"{source} was an in-memory array of another viewer.", remedy="Send the array again.")
+    for environment in environments_named(pair) - environments_named(session.history.pair):
+        require(capability, "own")
+        session.roots.require_allowed(environment)
     return pair

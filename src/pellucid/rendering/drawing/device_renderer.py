@@ -16,6 +16,7 @@ from pellucid.fields.device_field import DeviceField
 from pellucid.fields.neural.neural_bricks import NeuralBrickField
 from pellucid.fields.sizes import TEXTURED
 from pellucid.fields.store import FieldKey, FieldStore
+from pellucid.rendering.cinematic.path_pass import PathPass, PathTotal, TracedContent
 from pellucid.rendering.drawing.draw_pass import DrawPass, DrawRegion
 from pellucid.rendering.drawing.layer_cache import PackedLayerCache
 from pellucid.rendering.drawing.packing import pack_view, world_step
@@ -101,6 +102,14 @@ class DeviceRenderer:
         depth = warp.empty(size, dtype=warp.float32, device=self.device.name)
         drawn = [kernel, arguments, color, depth]
         return DrawPass(self.device, scene, self._scenery, slices, backdrop, view, *drawn)
+
+    def start_paths(self, scene: Scene, fields: list[DeviceField], canvas: DrawRegion) -> PathPass:
+        """More paths of light through a scene. fields: what load() gave."""
+        volumes, slices = fields[: len(scene.volumes)], fields[len(scene.volumes) :]
+        media = [self._kept.medium(layer, field) for layer, field in zip(scene.volumes, volumes, strict=True)]
+        total = canvas.total or PathTotal.empty(canvas.size, self.device)
+        content = TracedContent(media, self._scenery, slices)
+        return PathPass(self.device, scene, content, total, canvas.samples)
 
     def close(self) -> None:
         """Give the memory of all volumes back."""

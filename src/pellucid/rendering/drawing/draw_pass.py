@@ -13,6 +13,7 @@ from typing import Any
 from pellucid.device import Device, LaunchRange, launch, never_cancelled, runtime
 from pellucid.fields.bricks.visibility import VisibleBricks
 from pellucid.fields.device_field import DeviceField
+from pellucid.rendering.cinematic.path_pass import PathTotal
 from pellucid.rendering.drawing.packing import CENTRED, Size, SubpixelOffset
 from pellucid.rendering.drawing.partition import WHOLE, RenderPart
 from pellucid.rendering.layers.opaque import OpaqueLayers
@@ -42,11 +43,16 @@ def launch_rays(kernel: Any, rows: LaunchRange, inputs: Sequence[Any], outputs: 
 
 @dataclass(frozen=True)
 class DrawRegion:
-    """What is drawn of a scene: rows and columns, where in their pixels the rays pass, and which part of the world."""
+    """What is drawn of a scene: rows and columns, where in their pixels the rays pass, and which part of the world.
+
+    samples: of a cinematic scene, how many paths of every pixel are followed; total: what earlier ones brought.
+    """
 
     size: Size
     aim: SubpixelOffset = CENTRED
     part: RenderPart = WHOLE
+    samples: int = 1
+    total: PathTotal | None = None
 
 
 @dataclass(frozen=True)
@@ -96,7 +102,7 @@ class DrawPass:
 @dataclass(frozen=True)
 class DeviceFrame:
     """An image on a device that is all there. seen: what it saw of each volume, and then of what slices cut.
-    is_along_rays: as in FrameStatistics."""
+    is_along_rays: as in FrameStatistics. total: of a cinematic scene, what all paths brought."""
 
     device: Device
     color: Any
@@ -104,6 +110,7 @@ class DeviceFrame:
     seen: tuple[VisibleBricks, ...]
     times_s: dict[str, float]
     is_along_rays: bool = False
+    total: PathTotal | None = None
 
 
 @dataclass

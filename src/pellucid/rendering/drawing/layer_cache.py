@@ -10,6 +10,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from pellucid.fields.device_field import DeviceField, solid_distance_of
+from pellucid.rendering.cinematic.packing import pack_medium
 from pellucid.rendering.drawing.light_ways import THROUGH
 from pellucid.rendering.drawing.packing import light_layer, pack_layer
 from pellucid.rendering.layers.slices import pack_slice
@@ -36,6 +37,11 @@ class PackedLayerCache:
     def slice(self, layer: SliceLayer, field: DeviceField) -> Any:
         """What pack_slice gives."""
         return self._get(field, (layer, field.changes, field.range_changes), lambda: pack_slice(layer, field))
+
+    def medium(self, layer: VolumeLayer, field: DeviceField) -> Any:
+        """What pack_medium gives."""
+        key = ("medium", layer, field.changes, field.range_changes)
+        return self._get(field, key, lambda: pack_medium(layer, field))
 
     def solid_distance(self, packed: Any, field: DeviceField) -> Any:
         """How far visible cells reach around each (solidity_of), for the vacancy of a packed layer."""

@@ -21,6 +21,7 @@ from pellucid.device import Device, LaunchRange, runtime, synchronize
 from pellucid.errors import InvalidInput
 from pellucid.fields.bricks.visibility import VisibleBricks
 from pellucid.fields.sizes import BRICK
+from pellucid.rendering.cinematic.packing import is_cinematic
 from pellucid.rendering.drawing.draw_pass import DrawPass
 from pellucid.rendering.scene import Scene
 
@@ -100,6 +101,9 @@ def merged(seen: Sequence[VisibleBricks]) -> VisibleBricks:
 
 def check_multi_device(scene: Scene) -> None:
     """Refuse what needs the whole volume on one device."""
+    if is_cinematic(scene):
+        remedy = "Choose another shading, or render on one device."
+        raise InvalidInput("Cinematic shading does not support volumes split between devices.", remedy=remedy)
     if scene.has_translucent_surfaces:
         remedy = "Make them opaque, or render on one device."
         raise InvalidInput("Translucent surfaces do not support volumes split between devices.", remedy=remedy)

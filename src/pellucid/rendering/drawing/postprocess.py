@@ -38,6 +38,8 @@ def to_frame(scene: Scene, drawn: DeviceFrame, size: Size, total: "FrameSum | No
         drawn.seen[: len(scene.volumes)],
         scale=drawn.color.shape[0] / size[0],
         images=total.images if total else 1,
+        paths=drawn.total.samples if drawn.total else 0,
+        missing_paths=max(0, scene.cinematic.samples - drawn.total.samples) if drawn.total else 0,
         is_along_rays=drawn.is_along_rays,
     )
     return Frame(rgba, depth, statistics, scene.sources)

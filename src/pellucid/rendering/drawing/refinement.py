@@ -17,6 +17,8 @@ from typing import Protocol
 from pellucid.device import Device, never_cancelled
 from pellucid.errors import Cancelled
 from pellucid.fields.device_field import DeviceField
+from pellucid.rendering.cinematic.packing import is_cinematic
+from pellucid.rendering.cinematic.refinement import more_paths
 from pellucid.rendering.drawing.draw_pass import DeviceFrame, DrawOptions, DrawRegion
 from pellucid.rendering.drawing.packing import Size, SubpixelOffset
 from pellucid.rendering.drawing.postprocess import FrameSum, to_frame
@@ -49,6 +51,9 @@ CUDA_SAMPLES_PER_S = 2e9
 
 SAMPLES_PER_TREE = 200
 """Finding what a ray meets among points or triangles takes as long as so many samples, at the most."""
+
+SAMPLES_OF_PATH = 4
+"""Following a path of light through a volume takes as long as so many rays, at the most."""
 
 MAX_KNOWN = 64
 
@@ -135,6 +140,10 @@ def _refine(source: FrameSource, pace: FrameCostModel, request: RefineRequest) -
         ):
             frame = to_frame(request.scene, drawn, request.size)
             yield frame
+    if drawn.total is not None:
+        for image in more_paths(source, request.scene, drawn, request.is_cancelled):
+            yield to_frame(request.scene, image, request.size)
+        return
     # Where there is no room for all bricks, waiting for some of them again and again would gain nothing.
     yield from _smooth(source, request, drawn, DrawOptions(frame.statistics.is_exact, request.is_cancelled))
 
@@ -202,4 +211,4 @@ def estimate_cost(source: FrameSource, scene: Scene) -> FrameCost:
     rate = CUDA_SAMPLES_PER_S if source.device.is_cuda else CPU_SAMPLES_PER_S * current().threads
     samples = sum(sqrt(sum(n * n for n in field.shape)) / scene.step for field in source.load(scene)[0])
     samples += SAMPLES_PER_TREE * (len(scene.points) + len(scene.meshes))
-    return FrameCost(samples / rate)
+    return FrameCost(samples / rate * (SAMPLES_OF_PATH if is_cinematic(scene) else 1))

@@ -14,8 +14,8 @@ from pellucid.fields.sizes import CELL
 
 EDGE = wp.constant(float(CELL))
 FAR = wp.constant(3.0e38)
-SHADINGS = {"none": 0, "gradient": 1, "user": 2, "shadow": 3, "occlusion": 4, "full": 5}
-"""Those from shadow on follow light through the volume."""
+SHADINGS = {"none": 0, "gradient": 1, "user": 2, "shadow": 3, "occlusion": 4, "full": 5, "cinematic": 0}
+"""Those from shadow on follow light through the volume. A cinematic image is not drawn by these kernels."""
 
 
 @wp.struct

@@ -11,6 +11,7 @@ import numpy as np
 from pellucid.device import Device, LaunchRange, launch, runtime
 from pellucid.errors import InvalidInput, NotEnoughMemory
 from pellucid.rendering.geometry.shapes import Mesh, unit
+from pellucid.rendering.light import linear
 from pellucid.rendering.scene import MeshLayer
 
 MAX_INDICES = 2**31 - 1
@@ -37,6 +38,18 @@ class TriangleMesh:
         vertices = warp.array(placed.astype(np.float32), dtype=warp.vec3, device=name)
         self._mesh = warp.Mesh(vertices, warp.array(indices, device=name))
         self._color, self._opacity = warp.vec3(*layer.color), layer.opacity
+
+    def traced(self) -> Any:
+        """As paths of light meet it; None where there is nothing."""
+        from pellucid.rendering.kernels.path_tracing import surfaces
+
+        if not self.count:
+            return None
+        packed = surfaces.TracedMesh()
+        packed.mesh, packed.normals = self._mesh.id, self._normals
+        packed.color = runtime.start().vec3(*(linear(np.array(self._color)) if self._is_lit else self._color))
+        packed.opacity, packed.is_lit = self._opacity, self._is_lit
+        return packed
 
     def draw(self, view: Any, light: Any, rows: LaunchRange) -> None:
         """Into the view's scenery, where nothing nearer is."""

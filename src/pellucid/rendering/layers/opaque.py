@@ -6,7 +6,7 @@ Not here: volumes (renderer), how one layer is drawn (spheres, meshes, slices).
 
 from typing import Any
 
-from pellucid.device import Device, LaunchRange
+from pellucid.device import Device, LaunchRange, runtime
 from pellucid.fields.device_field import DeviceField
 from pellucid.rendering.drawing.layer_cache import PackedLayerCache
 from pellucid.rendering.drawing.packing import pack_light
@@ -52,8 +52,23 @@ class OpaqueLayers:
         light = pack_light(scene.light, scene.camera) if layers else None
         for layer in layers:
             self._layers[layer].draw(view, light, rows)
+        self.draw_slices(scene, slices, view, rows)
+
+    def draw_slices(self, scene: Scene, slices: list[DeviceField], view: Any, rows: LaunchRange) -> None:
+        """The slices alone."""
         for plane, field in zip(scene.slices, slices, strict=True):
             draw_slice(plane, self._kept.slice(plane, field), view, rows, self._device)
+
+    def traced(self, scene: Scene) -> tuple[Any, Any]:
+        """The meshes and the spheres of a scene, each as an array for the kernel that follows paths of light."""
+        from pellucid.rendering.kernels.path_tracing import surfaces
+
+        arrays = []
+        for layers, kind in ((scene.meshes, surfaces.TracedMesh), (scene.points, surfaces.TracedSpheres)):
+            found = [packed for layer in layers if (packed := self._layers[layer].traced()) is not None]
+            arrays.append(struct_array(found, kind, self._device))
+        meshes, clouds = arrays
+        return meshes, clouds
 
     def _make(self, layer: PointsLayer | MeshLayer) -> SphereCloud | TriangleMesh:
         if isinstance(layer, PointsLayer):
@@ -63,6 +78,13 @@ class OpaqueLayers:
         if layer.source not in self._meshes:
             self._meshes[layer.source] = load_mesh(layer.source)
         return TriangleMesh(self._meshes[layer.source], layer, self._device)
+
+
+def struct_array(structs: list[Any], kind: Any, device: Device) -> Any:
+    """Structs as an array on a device, which keeps alive what they point to."""
+    packed = runtime.start().array(structs, dtype=kind, device=device.name)
+    packed.members = structs
+    return packed
 
 
 def _layers(scene: Scene) -> tuple[PointsLayer | MeshLayer, ...]:

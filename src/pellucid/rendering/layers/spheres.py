@@ -13,6 +13,7 @@ from pellucid.device import Device, LaunchRange, launch, runtime
 from pellucid.errors import NotEnoughMemory
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.geometry.shapes import Points
+from pellucid.rendering.light import linear
 from pellucid.rendering.scene import PointsLayer
 
 BYTES_PER_SPHERE = 160
@@ -54,6 +55,20 @@ class SphereCloud:
         self._colors = warp.array(visible.colors, dtype=warp.vec3, device=name)
         lowers = warp.array(centres - radii, dtype=warp.vec3, device=name)
         self._tree = warp.Bvh(lowers, warp.array(centres + radii, dtype=warp.vec3, device=name))
+
+    def traced(self) -> Any:
+        """As paths of light meet it; None where there is nothing."""
+        from pellucid.rendering.kernels.path_tracing import surfaces
+
+        if not self.count:
+            return None
+        warp = runtime.start()
+        colors = self._colors.numpy()
+        colors = linear(colors).astype(np.float32) if self._is_lit else colors
+        packed = surfaces.TracedSpheres()
+        packed.tree, packed.spheres, packed.is_lit = self._tree.id, self._spheres, self._is_lit
+        packed.colors = warp.array(colors, dtype=warp.vec3, device=self._device.name)
+        return packed
 
     def draw(self, view: Any, light: Any, rows: LaunchRange) -> None:
         """Into the view's scenery, where nothing nearer is."""

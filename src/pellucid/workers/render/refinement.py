@@ -8,6 +8,7 @@ Not here: the thread that draws (drawing), how large a rough image is (frame_siz
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from pellucid.rendering.cinematic.packing import is_cinematic
 from pellucid.rendering.drawing.refinement import estimate_cost, kind
 from pellucid.rendering.frame import Frame
 from pellucid.rendering.scene import Scene
@@ -44,7 +45,7 @@ class FrameRefiner:
     ) -> Iterator[tuple[Frame, bool]]:
         if not request.is_exact:
             yield self._rough(request, view), False
-        elif shown is not None and _is_all_there(shown, view):
+        elif shown is not None and _is_all_there(shown, view) and not is_cinematic(view.scene):
             # Nothing is missing but pixels: the rough images on the way would only put the exact one off.
             renderer = self._renderers.of(view.scene)
             yield renderer.render(view.scene, view.width, view.height, is_cancelled=is_cancelled), True

@@ -1,0 +1,62 @@
+"""Maps of light from all directions, as photographers and film makers store them.
+
+Here: reading .hdr (Radiance) and .exr (OpenEXR, where a library for it is installed).
+Not here: what lights a scene with them (rendering).
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from pellucid.errors import InvalidInput
+from pellucid.formats.protocol import Voxels
+
+MAX_BYTES = 2**28
+MAX_ROWS = 1024
+BRIGHTEST = 1e4
+
+
+def read_radiance_map(path: Path) -> Voxels:
+    """(rows, columns, 3) float32, linear, no larger than MAX_ROWS."""
+    try:
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            raise InvalidInput(f"{path} has {size:,} bytes.", remedy=f"Use a map of at most {MAX_BYTES:,} bytes.")
+        pixels = _read_exr(path) if path.suffix.lower() == ".exr" else _read_hdr(path)
+    except InvalidInput:
+        raise
+    except Exception as error:  # Decoders raise whatever they like.
+        raise InvalidInput(f"Cannot read {path}: {error}.", remedy="Check that it is a .hdr or .exr file.") from error
+    if pixels.ndim != 3 or pixels.shape[-1] < 3 or min(pixels.shape[:2]) < 2:
+        raise InvalidInput(f"{path} is not a map of light.", remedy="Use an image with red, green and blue.")
+    light = np.nan_to_num(pixels[..., :3].astype(np.float32), posinf=BRIGHTEST).clip(0, BRIGHTEST)
+    return np.ascontiguousarray(_smaller(light))
+
+
+def _read_hdr(path: Path) -> Voxels:
+    import imagecodecs
+
+    pixels: Voxels = imagecodecs.rgbe_decode(path.read_bytes())
+    return pixels
+
+
+def _read_exr(path: Path) -> Voxels:
+    try:
+        import OpenEXR
+    except ImportError as error:
+        remedy = "Install it with: pip install OpenEXR, or convert the file to .hdr."
+        raise InvalidInput(f"Reading {path} needs the package OpenEXR.", remedy=remedy) from error
+    channels = OpenEXR.File(str(path)).channels()
+    if "RGB" in channels or "RGBA" in channels:
+        pixels: Voxels = channels["RGB" if "RGB" in channels else "RGBA"].pixels
+        return pixels
+    return np.stack([channels[name].pixels for name in "RGB"], axis=-1)
+
+
+def _smaller(light: Voxels) -> Voxels:
+    """The means of whole blocks of pixels, as few as are needed."""
+    factor = -(-light.shape[0] // MAX_ROWS)
+    rows, columns = (n // factor for n in light.shape[:2])
+    blocks = light[: rows * factor, : columns * factor].reshape(rows, factor, columns, factor, 3)
+    mean: Voxels = blocks.mean(axis=(1, 3))
+    return mean

@@ -1,0 +1,1 @@
+"""Cinematic images: paths of light followed through a scene by chance, on one device."""

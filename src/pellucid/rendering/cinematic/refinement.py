@@ -1,0 +1,42 @@
+"""More paths of light, until a cinematic image has all of them.
+
+Here: more_paths, which decides how many are followed at a time.
+Not here: following them (path_pass), the images before all bricks are there (drawing.refinement).
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from pellucid.device import Device
+from pellucid.rendering.drawing.draw_pass import DeviceFrame, DrawOptions, DrawRegion
+from pellucid.rendering.scene import Scene
+
+BATCH_S = 0.4
+"""After so long there is a new image, while nothing moves."""
+MAX_BATCH, MAX_CUDA_BATCH = 64, 16
+"""Paths of every pixel at a time: on a card, a batch that has begun cannot be abandoned."""
+
+
+class ImageSource(Protocol):
+    """What draws: a Renderer."""
+
+    device: Device
+
+    def images(self, scene: Scene, canvas: DrawRegion, timeout: DrawOptions) -> Iterator[DeviceFrame]: ...
+
+
+def more_paths(
+    source: ImageSource, scene: Scene, drawn: DeviceFrame, is_cancelled: Callable[[], bool]
+) -> Iterator[DeviceFrame]:
+    """Images with ever more paths. drawn: the one before, whose total goes on."""
+    total, batch = drawn.total, 1
+    limit = MAX_CUDA_BATCH if source.device.is_cuda else MAX_BATCH
+    while total is not None and total.samples < scene.cinematic.samples:
+        batch = min(batch, scene.cinematic.samples - total.samples, limit)
+        started = time.perf_counter()
+        canvas = DrawRegion(total.size, samples=batch, total=total)
+        (drawn,) = source.images(scene, canvas, DrawOptions(False, is_cancelled))
+        yield drawn
+        taken_s = time.perf_counter() - started
+        batch = max(1, int(batch * min(2.0, BATCH_S / max(taken_s, 1e-6))))

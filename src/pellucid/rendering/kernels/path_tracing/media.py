@@ -1,0 +1,269 @@
+"""Volumes as media that scatter light: where a ray collides next, and how much light passes along a way.
+
+Here: the structs of media, delta tracking and ratio tracking over the majorants of cells; finding the majorants.
+Not here: what happens at a collision (scattering), surfaces (surfaces), a whole path (the package itself).
+"""
+
+# mypy: ignore-errors
+# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+
+import warp as wp
+
+from pellucid.fields.kernels.label_sampling import label_in
+from pellucid.fields.kernels.sampling import FieldStruct, Grid, gradient_in, locate, table_row, value_in
+from pellucid.rendering.kernels.rays import FAR, Ray, cell_of, leaves_cells, through_planes
+
+wp.set_module_options({"fast_math": True})
+
+BEYOND = wp.constant(1.0e-3)
+"""In voxels: so far beyond a cell's border a walk goes on, or rounding would keep it there."""
+FAINT = wp.constant(0.1)
+"""Of light: from here on it goes on by chance, and with more."""
+SURVIVES = wp.constant(0.25)
+
+
+@wp.struct
+class MediumStruct:
+    """A volume. From the world to voxel coordinates: to_voxel * point + shift; low, high: bounds there. table: albedo,
+    and extinction per world unit, by value; value_low, value_scale: from a value to a row of it. majorants: of every
+    cell, the largest extinction in it; vacancy: as a layer's. firmness: from a gradient to how far it is a surface's.
+    edges, edge_low, edge_scale: as a layer's. voxel: world units along the shortest edge of a voxel.
+    """
+
+    field: FieldStruct
+    is_labels: wp.int32
+    to_voxel: wp.mat33
+    shift: wp.vec3
+    low: wp.vec3
+    high: wp.vec3
+    table: wp.array(dtype=wp.vec4)
+    value_low: wp.float32
+    value_scale: wp.float32
+    ranges: wp.array3d(dtype=wp.vec2)
+    majorants: wp.array3d(dtype=wp.float32)
+    vacancy: wp.array3d(dtype=wp.uint8)
+    firmness: wp.float32
+    edges: wp.array(dtype=wp.float32)
+    edge_low: wp.float32
+    edge_scale: wp.float32
+    voxel: wp.float32
+
+
+@wp.struct
+class PathRay:
+    """A ray in the world, unit length, and the part of it that nothing cuts away. random: the state of chance."""
+
+    eye: wp.vec3
+    direction: wp.vec3
+    near: wp.float32
+    far: wp.float32
+
+
+@wp.struct
+class Collision:
+    """Where light meets a medium: distance along the ray, FAR where it does not; which one; the place in its voxel
+    coordinates, and what is there. random: the state of chance after it."""
+
+    distance: wp.float32
+    medium: wp.int32
+    at: wp.vec3
+    value: wp.float32
+    color: wp.vec3
+    random: wp.uint32
+
+
+@wp.struct
+class Passage:
+    """How much light passes along a way. random: as a collision's."""
+
+    light: wp.float32
+    random: wp.uint32
+
+
+@wp.func
+def value_of(medium: MediumStruct, here: Grid, at: wp.vec3):
+    """The value at a place; of labels, the nearest voxel's."""
+    if medium.is_labels != 0:
+        return label_in(here, at)
+    return value_in(here, at)
+
+
+@wp.func
+def way_through(medium: MediumStruct, path: PathRay, far: wp.float32):
+    """A path's ray in the voxel coordinates of a medium, and where it is inside."""
+    ray = Ray()
+    ray.origin = medium.to_voxel * path.eye + medium.shift
+    ray.speed = medium.to_voxel * path.direction
+    ray.near = path.near
+    ray.far = far
+    for axis in range(3):
+        if wp.abs(ray.speed[axis]) > 1.0e-12:
+            a = (medium.low[axis] - ray.origin[axis]) / ray.speed[axis]
+            b = (medium.high[axis] - ray.origin[axis]) / ray.speed[axis]
+            ray.near = wp.max(ray.near, wp.min(a, b))
+            ray.far = wp.min(ray.far, wp.max(a, b))
+        elif ray.origin[axis] < medium.low[axis] or ray.origin[axis] > medium.high[axis]:
+            ray.far = -1.0
+    return ray
+
+
+@wp.func
+def matter_at(medium: MediumStruct, here: Grid, at: wp.vec3, value: wp.float32):
+    """Albedo and extinction at a place."""
+    matter = medium.table[table_row(value, medium.value_low, medium.value_scale, medium.table.shape[0])]
+    if medium.edges.shape[0] > 0 and matter[3] > 0.0:
+        length = wp.length(wp.transpose(medium.to_voxel) * gradient_in(here, at))
+        matter[3] = (
+            matter[3] * medium.edges[table_row(length, medium.edge_low, medium.edge_scale, medium.edges.shape[0])]
+        )
+    return matter
+
+
+@wp.func
+def drawn_depth(random: wp.uint32):
+    """An optical depth at which light collides, by chance."""
+    return -wp.log(1.0 - wp.randf(random))
+
+
+@wp.func
+def collide(medium: MediumStruct, path: PathRay, far: wp.float32, weight: wp.float32, random: wp.uint32):
+    """Delta tracking: the first collision before a distance. weight: how much the bricks on the way are wanted."""
+    found = Collision()
+    found.distance = FAR
+    found.medium = -1
+    ray = way_through(medium, path, far)
+    aside = BEYOND * medium.voxel
+    t = ray.near
+    depth = -wp.log(1.0 - wp.randf(random))
+    while t < ray.far:
+        at = ray.origin + ray.speed * t
+        cell = cell_of(at, medium.vacancy)
+        vacancy = wp.int32(medium.vacancy[cell[2], cell[1], cell[0]])
+        leave = wp.min(t + wp.max(leaves_cells(ray, at, cell, wp.max(vacancy - 1, 0)), 0.0) + aside, ray.far)
+        majorant = medium.majorants[cell[2], cell[1], cell[0]]
+        if vacancy > 0 or depth >= majorant * (leave - t):
+            if vacancy == 0:
+                depth -= majorant * (leave - t)
+            t = wp.max(leave, t + aside)
+            continue
+        here = locate(medium.field, cell, weight)
+        inside = wp.int32(1)
+        while inside > 0:
+            t += depth / majorant
+            depth = -wp.log(1.0 - wp.randf(random))
+            at = ray.origin + ray.speed * t
+            value = value_of(medium, here, at)
+            matter = matter_at(medium, here, at, value)
+            if wp.randf(random) * majorant < matter[3]:
+                found.distance = t
+                found.medium = 0
+                found.at = at
+                found.value = value
+                found.color = wp.vec3(matter[0], matter[1], matter[2])
+                t = FAR
+                inside = 0
+            elif depth >= majorant * (leave - t):
+                depth -= majorant * (leave - t)
+                t = wp.max(leave, t + aside)
+                inside = 0
+    found.random = random
+    return found
+
+
+@wp.func
+def passes(medium: MediumStruct, path: PathRay, weight: wp.float32, light: wp.float32, random: wp.uint32):
+    """Ratio tracking: what is left of light on the whole way."""
+    ray = way_through(medium, path, path.far)
+    aside = BEYOND * medium.voxel
+    t = ray.near
+    depth = -wp.log(1.0 - wp.randf(random))
+    while t < ray.far and light > 0.0:
+        at = ray.origin + ray.speed * t
+        cell = cell_of(at, medium.vacancy)
+        vacancy = wp.int32(medium.vacancy[cell[2], cell[1], cell[0]])
+        leave = wp.min(t + wp.max(leaves_cells(ray, at, cell, wp.max(vacancy - 1, 0)), 0.0) + aside, ray.far)
+        majorant = medium.majorants[cell[2], cell[1], cell[0]]
+        if vacancy > 0 or depth >= majorant * (leave - t):
+            if vacancy == 0:
+                depth -= majorant * (leave - t)
+            t = wp.max(leave, t + aside)
+            continue
+        here = locate(medium.field, cell, weight)
+        inside = wp.int32(1)
+        while inside > 0:
+            t += depth / majorant
+            depth = -wp.log(1.0 - wp.randf(random))
+            at = ray.origin + ray.speed * t
+            matter = matter_at(medium, here, at, value_of(medium, here, at))
+            light *= wp.max(1.0 - matter[3] / majorant, 0.0)
+            if light < FAINT:
+                light = wp.where(wp.randf(random) < SURVIVES, light / SURVIVES, 0.0)
+            if light <= 0.0:
+                inside = 0
+            elif depth >= majorant * (leave - t):
+                depth -= majorant * (leave - t)
+                t = wp.max(leave, t + aside)
+                inside = 0
+    return Passage(light, random)
+
+
+@wp.func
+def first_collision(
+    media: wp.array(dtype=MediumStruct), path: PathRay, far: wp.float32, weight: wp.float32, random: wp.uint32
+):
+    """With any of the media: each scatters as if it were alone, and what comes first has happened."""
+    nearest = Collision()
+    nearest.distance = FAR
+    nearest.medium = -1
+    nearest.random = random
+    end = far
+    for i in range(media.shape[0]):
+        found = collide(media[i], path, end, weight, nearest.random)
+        nearest.random = found.random
+        if found.distance < end:
+            nearest = found
+            nearest.medium = i
+            end = found.distance
+    return nearest
+
+
+@wp.func
+def light_through(media: wp.array(dtype=MediumStruct), path: PathRay, weight: wp.float32, random: wp.uint32):
+    """What is left of light on the way through all media."""
+    passage = Passage(1.0, random)
+    for i in range(media.shape[0]):
+        if passage.light > 0.0:
+            passage = passes(media[i], path, weight, passage.light, passage.random)
+    return passage
+
+
+@wp.func
+def clipped(planes: wp.array(dtype=wp.vec4), eye: wp.vec3, direction: wp.vec3, far: wp.float32):
+    """A ray up to a distance, without what the planes cut away."""
+    span = through_planes(planes, eye, direction, wp.vec2(0.0, far))
+    path = PathRay()
+    path.eye = eye
+    path.direction = direction
+    path.near = span[0]
+    path.far = span[1]
+    return path
+
+
+@wp.kernel(enable_backward=False)
+def find_majorants(
+    first: wp.int32,
+    ranges: wp.array3d(dtype=wp.vec2),
+    low: wp.float32,
+    scale: wp.float32,
+    largest: wp.array2d(dtype=wp.float32),
+    majorants: wp.array3d(dtype=wp.float32),
+):
+    """The largest extinction in every cell. largest[n, i]: of 2ⁿ rows of the table from row i on."""
+    z, y, x = wp.tid()
+    z += first
+    lowest = table_row(ranges[z, y, x][0], low, scale, largest.shape[1])
+    highest = table_row(ranges[z, y, x][1], low, scale, largest.shape[1])
+    power = wp.int32(0)
+    while (2 << power) <= highest - lowest + 1:
+        power += 1
+    majorants[z, y, x] = wp.max(largest[power, lowest], largest[power, highest + 1 - (1 << power)])
