@@ -10,7 +10,8 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-NAME = "pellucid-stranger"
+NAME = f"pellucid-{os.getpid()}"
+"""Of this process: two runs on one machine do not disturb each other."""
 
 
 def can_add() -> bool:
