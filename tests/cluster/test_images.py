@@ -129,7 +129,7 @@ def test_in_order_no_block_hides_one_before_it(seed: int) -> None:
     for target in random.uniform(0, 9, (20, 3)):
         ray = np.linspace(camera.position, np.asarray(camera.position) + 3 * (target - camera.position), 2000)
         at = ray[::20, None, ::-1]
-        is_inside: Voxels = ((starts - 0.5 < at) & (at <= stops - 0.5)).all(axis=-1)
+        is_inside: Voxels = np.all((starts - 0.5 < at) & (at <= stops - 0.5), axis=-1)
         met = np.argmax(is_inside, axis=1)[is_inside.any(axis=1)]
         assert (np.diff(met) >= 0).all()
 
