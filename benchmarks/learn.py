@@ -1,11 +1,12 @@
 """How fast do windows of a network go through a volume, how far is the result from the whole, and how does MONAI do it?
 
-    python -m benchmarks.learn [--quick] [--json FILE]
+    python -m benchmarks.learn [--quick] [--json FILE] [--parts FOLDER]
 
 The same 3D U-Net (two poolings, receptive radius 27, random weights) on the same volume, array to array. MONAI's
 windows of 96³ with Gaussian blending run its usual PyTorch, and our ONNX Runtime, which leaves the windows as the only
 difference. Each runs in a process of its own, so that its memory is its own. The deviation is that from the result of
-the whole volume at once.
+the whole volume at once. From chunks to chunks, the peak memory is that of a volume and of one four times as large.
+What is measured stays in the folder of parts, so that an interrupted run continues.
 """
 
 import argparse
@@ -24,7 +25,10 @@ import numpy as np
 from benchmarks.memory import peak_bytes
 from benchmarks.small_unet import to_onnx, to_torch
 from benchmarks.table import TARGET, Options, Row, report, shorter, unavailable
+from pellucid.conversion.convert import convert
+from pellucid.engines.engine import EngineOptions, make_engine
 from pellucid.formats.protocol import Voxels
+from pellucid.infer.apply import RunControl, apply_network
 from pellucid.infer.loading import load_network
 from pellucid.infer.memory import memory_model
 from pellucid.infer.network_files.network import NetworkForm
@@ -46,6 +50,9 @@ MONAI = {
     "MONAI, overlap 0.25, ONNX Runtime": (0.25, False),
     "MONAI, overlap 0.5, ONNX Runtime": (0.5, False),
 }
+FILES = {"files, small": 96, "files, four times": 384}
+"""Slices of a volume that is read from a file and written to one."""
+FILE_EDGE = 160
 FULL, QUICK = (250, 250, 250), (104, 104, 104)
 
 
@@ -64,6 +71,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Windows of networks, beside MONAI.")
     parser.add_argument("--quick", action="store_true", help="a smaller volume")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
+    parser.add_argument("--parts", type=Path, metavar="FOLDER", help="where parts are kept (default: nowhere)")
     parser.add_argument("--case", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -72,24 +80,34 @@ def main() -> None:
         return
     shape = QUICK if given.quick else FULL
     with tempfile.TemporaryDirectory() as folder:
-        rows = compare(Path(folder), shape)
+        parts = given.parts or Path(folder)
+        parts.mkdir(parents=True, exist_ok=True)
+        rows = compare(parts, shape)
     report("learn", rows, f"{'×'.join(map(str, shape))} float32, one run each", Options(given.quick, given.json))
 
 
 def compare(folder: Path, shape: tuple[int, int, int]) -> list[Row]:
     np.save(folder / "volume.npy", np.random.default_rng(0).random(shape, np.float32))
     to_onnx(folder / "net.onnx")
-    found = {case: run_case(case, folder) for case in ("whole", *MONAI, *OURS)}
-    return [row for ours in OURS for peer in MONAI for row in rows_of(ours, peer, found)]
+    for slices in FILES.values():
+        voxels = np.random.default_rng(0).random((slices, FILE_EDGE, FILE_EDGE), np.float32)
+        convert(Volume.from_array(voxels), folder / f"in{slices}.zarr", overwrite=True).close()
+    found = {case: run_case(case, folder) for case in ("whole", *OURS, *FILES, *MONAI)}
+    rows = [row for ours in OURS for peer in MONAI for row in rows_of(ours, peer, found)]
+    return [*rows, *rows_of_files(found)]
 
 
 def run_case(case: str, folder: Path) -> Measured | str:
     """The measurement, or why there is none."""
+    kept = folder / f"{case.replace('/', ' ')}.json"
+    if kept.exists():
+        return Measured(**json.loads(kept.read_text()))
     command = [sys.executable, "-m", "benchmarks.learn", "--case", case, "--folder", str(folder)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     if ended.returncode:
         return ended.stderr.strip().splitlines()[-1]
     print(f"{case}: {ended.stdout.strip()}", flush=True)
+    kept.write_text(ended.stdout)
     return Measured(**json.loads(ended.stdout))
 
 
@@ -109,8 +127,19 @@ def rows_of(ours: str, peer: str, found: dict[str, Measured | str]) -> list[Row]
     ]
 
 
+def rows_of_files(found: dict[str, Measured | str]) -> list[Row]:
+    one, four = (found[case] for case in FILES)
+    name = "ours, from chunks to chunks, 512 MiB"
+    if isinstance(one, str) or isinstance(four, str):
+        return [unavailable(name, "-", str(one if isinstance(one, str) else four))]
+    return [shorter(name, "MiB", four.peak_mib, "a quarter of the volume", one.peak_mib, "peak memory, larger volume")]
+
+
 def measure(case: str, folder: Path) -> None:
     """In a process of its own: run a case, and print what was measured."""
+    if case in FILES:
+        print(json.dumps(measure_files(folder, FILES[case]).__dict__))
+        return
     volume, path = np.load(folder / "volume.npy"), folder / "net.onnx"
     if case in MONAI:
         work = monai_case(volume, path, *MONAI[case])
@@ -127,6 +156,16 @@ def measure(case: str, folder: Path) -> None:
     difference = np.abs(result - expected) / np.ptp(expected)
     values = Measured(seconds, peak, factor, float(np.median(difference)), float(difference.max()))
     print(json.dumps(values.__dict__))
+
+
+def measure_files(folder: Path, slices: int) -> Measured:
+    """From a Zarr volume to another one. The memory of the network was measured before."""
+    source, target = folder / f"in{slices}.zarr", folder / f"out{slices}.zarr"
+    control = RunControl(make_engine("local", EngineOptions(2, 2**29)), overwrite=True, is_checked=False)
+    memory_model(load_network(folder / "net.onnx"))
+    before, start = peak_bytes(), time.perf_counter()
+    apply_network(source, target, folder / "net.onnx", control=control)[0].close()
+    return Measured(time.perf_counter() - start, (peak_bytes() - before) / 2**20, 0.0, 0.0, 0.0)
 
 
 def our_case(volume: Voxels, path: Path, memory_bytes: int, halo: tuple[int, int, int] | None) -> Case:
