@@ -230,6 +230,25 @@ int pellucid_viewer_load(pellucid_viewer *viewer, const char *path, const char *
 /* The voxels from start up to stop (z, y, x) of a layer; with NULL, all of them. Free them with pellucid_free. */
 int pellucid_viewer_retrieve_volume(pellucid_viewer *viewer, int layer, const uint64_t start[3], const uint64_t stop[3],
                                     pellucid_array *volume, pellucid_report *report, pellucid_error *error);
+
+/* A network that is applied to a volume of a viewer, or was. layer: of its labels. */
+typedef struct pellucid_network {
+    char task[80];
+    int layer;
+} pellucid_network;
+
+/* Send a network (an ONNX file, or a package of bioimage.io) to the viewer, which draws the labels that it gives to the
+ * voxels of a layer as they are computed, what is seen first. request: what the file does not state, as a JSON object
+ * such as {"threshold": 0.7, "postprocess": ["sigmoid"]} (docs/reference/protocol.md: NetworkRequest); may be NULL. */
+int pellucid_viewer_apply_network(pellucid_viewer *viewer, int layer, const char *file, const char *request,
+                                  pellucid_network *network, pellucid_error *error);
+/* Wait until all voxels have their label; after timeout_s PELLUCID_TIMEOUT, and the network continues. share: that is
+ * labelled, 0 to 1; may be NULL. */
+int pellucid_viewer_wait_for_network(pellucid_viewer *viewer, const pellucid_network *network, double timeout_s,
+                                     double *share, pellucid_error *error);
+/* Stop a network; labels that are there stay. */
+int pellucid_viewer_stop_network(pellucid_viewer *viewer, const pellucid_network *network, pellucid_error *error);
+
 /* The final image, as height x width x 4 bytes, RGBA. */
 int pellucid_viewer_screenshot(pellucid_viewer *viewer, int width, int height, uint8_t *rgba, pellucid_error *error);
 /* End the viewer, for all its users. It must still be closed. */

@@ -23,6 +23,7 @@ import pytest
 import pellucid
 from tests.agent.processes import end_everything
 from tests.clients.programs import TIMEOUT_S, VALGRIND
+from tests.infer.small_networks import convolution
 from tests.transport.namespaces import two_hosts
 from tests.transport.relay import Relay
 
@@ -149,6 +150,20 @@ def test_a_viewer_on_this_machine(lane: str, build: Path, folder: Path) -> None:
         wrong = driven(build / "viewer-sanitized", f"{viewer.links['own']}x", "-")
         assert wrong["connect"] == "The viewer rejected this link."
         check(driven(build / "viewer-sanitized", viewer.url, "scan.npy", lane), lane)
+
+
+def test_a_viewer_applies_a_network(build: Path, folder: Path) -> None:
+    voxels = np.random.default_rng(0).random((4, 20, 30)).astype(np.float32)
+    network = convolution(folder / "bright ones.onnx", np.ones((1, 1, 1, 1)))
+    with pellucid.start(device="cpu") as viewer:
+        viewer.render_volume(voxels)
+        text = driven(build / "viewer-sanitized", "label", viewer.url, network, '{"threshold": 0.75}')
+        assert {text[step] for step in ("connect", "apply", "wait", "labels", "stop")} == {"ok"}
+        assert (int(text["labelled"]), text["share"]) == (int((voxels > 0.75).sum()), "1.00")
+        assert text["layer of labels"] == "1" and viewer.scene.volumes[1].labels is not None
+        assert text["missing"] == "The network /nowhere/net.onnx cannot be read: No such file or directory."
+        assert text["request"] == "The request for the network is not a JSON object."
+        assert text["layer"] == "Layer 7 does not contain a volume of values."
 
 
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")

@@ -2,6 +2,7 @@
  *
  *     viewer URL FILE [LANE]                   drives one that runs
  *     viewer start FILE PYTHON                 starts one through the agent
+ *     viewer label URL NETWORK REQUEST         applies a network to what it shows
  *     viewer bench URL LANE Z Y X REPEATS      render_volume as often as a line comes; prints the seconds
  */
 #define _GNU_SOURCE
@@ -120,6 +121,32 @@ static void show_other_things(pellucid_viewer *viewer, const char *file) {
     printf("remedy: %s\n", error.remedy);
 }
 
+/* Labels of the file's first layer, by a network; how many voxels have one. */
+static int label(char **arguments) {
+    pellucid_viewer *viewer;
+    pellucid_network network;
+    pellucid_array labels;
+    double share = 0;
+    int count = 0;
+    if (!report_step("connect", pellucid_viewer_connect(arguments[0], NULL, &viewer, &error)))
+        return 1;
+    report_step("missing", pellucid_viewer_apply_network(viewer, 0, "/nowhere/net.onnx", NULL, &network, &error));
+    report_step("request", pellucid_viewer_apply_network(viewer, 0, arguments[1], "[1]", &network, &error));
+    report_step("layer", pellucid_viewer_apply_network(viewer, 7, arguments[1], "{}", &network, &error));
+    if (report_step("apply", pellucid_viewer_apply_network(viewer, 0, arguments[1], arguments[2], &network, &error)) &&
+        report_step("wait", pellucid_viewer_wait_for_network(viewer, &network, 60, &share, &error)) &&
+        report_step("labels",
+                    pellucid_viewer_retrieve_volume(viewer, network.layer, NULL, NULL, &labels, NULL, &error))) {
+        for (uint64_t i = 0; i < pellucid_bytes(&labels); i++)
+            count += ((uint8_t *)labels.data)[i] == 1;
+        pellucid_free(&labels);
+        printf("labelled: %d\nshare: %.2f\nlayer of labels: %d\n", count, share, network.layer);
+        report_step("stop", pellucid_viewer_stop_network(viewer, &network, &error));
+    }
+    pellucid_viewer_close(viewer);
+    return 0;
+}
+
 /* More than the viewer was started for. */
 static void render_too_much(pellucid_viewer *viewer) {
     static uint16_t more[EDGE * EDGE * (EDGE + 1)];
@@ -167,6 +194,8 @@ int main(int count, char **arguments) {
     pellucid_options options = {0};
     if (count == 8 && strcmp(arguments[1], "bench") == 0)
         return bench(arguments + 2);
+    if (count == 5 && strcmp(arguments[1], "label") == 0)
+        return label(arguments + 2);
     int is_starting = count == 4 && strcmp(arguments[1], "start") == 0;
     pellucid_viewer_options wanted = {.device = "cpu",
                                       .gpus = -1,
