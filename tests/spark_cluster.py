@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING
 
 from tests.suite_report import ROOT
@@ -54,6 +55,7 @@ class SparkCluster:
     def environment(self) -> dict[str, str]:
         return {
             "SPARK_HOME": str(spark_home()),
+            "SPARK_CONF_DIR": str(self.folder / "conf"),
             "SPARK_LOCAL_IP": HOST,
             "SPARK_LOCAL_DIRS": str(self.folder / "local"),
             "SPARK_WORKER_DIR": str(self.folder / "work"),
@@ -66,7 +68,19 @@ class SparkCluster:
     def state_folder(self, node: int) -> Path:
         return self.folder / f"node{node}"
 
+    def configure(self) -> None:
+        """As docs/how-to/use-spark.md says: who has no secret is refused by all of its processes."""
+        (self.folder / "conf").mkdir(mode=0o700)
+        settings = {
+            "spark.authenticate": "true",
+            "spark.authenticate.secret": token_hex(),
+            "spark.network.crypto.enabled": "true",
+        }
+        text = "".join(f"{name} {value}\n" for name, value in settings.items())
+        (self.folder / "conf" / "spark-defaults.conf").write_text(text)
+
     def start(self) -> None:
+        self.configure()
         deploy = "org.apache.spark.deploy"
         self._run("master", f"{deploy}.master.Master", "--host", HOST, "--port", str(self.port), "--webui-port", "0")
         for node in range(2):

@@ -1,6 +1,6 @@
 """The engine on Spark: every block is a job of one task.
 
-Here: SparkEngine.
+Here: SparkEngine; how Spark is started on this machine, and whether others may use it.
 Not here: what runs in a worker (parsl.worker), volumes that stay on devices (cluster).
 
 Spark knows which executors there are, replaces those that are lost, and runs their tasks again. A block is worked on in
@@ -17,6 +17,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from pellucid import progress
 from pellucid.engines.budget import largest_need, worker_contexts
 from pellucid.engines.engine import EngineOptions
 from pellucid.engines.parsl.block_main import pack_task
@@ -31,6 +32,8 @@ from pellucid.volume.blocks import Block
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+
+AUTHENTICATION = "spark.authenticate"
 
 
 class SparkEngine:
@@ -78,7 +81,35 @@ def started(master: str) -> "SparkContext":
     except ModuleNotFoundError:
         raise MissingPackage("pyspark", "spark") from None
     conf = SparkConf().setMaster(master).setAppName("pellucid").set("spark.ui.showConsoleProgress", "false")
-    return SparkContext.getOrCreate(conf)
+    if master.startswith("local"):
+        for name, value in local_settings().items():
+            conf.set(name, value)
+    context = SparkContext.getOrCreate(conf)
+    if warning := open_to_others(context):
+        progress.note(warning)
+    return context
+
+
+def local_settings() -> dict[str, str]:
+    """Of a Spark on this machine alone. As Spark comes, it listens on all networks to everyone, and who reaches it can
+    run code as its user; its page lets everyone stop jobs; its files can be read by everyone."""
+    return {
+        AUTHENTICATION: "true",  # By a secret that Spark makes, and keeps in memory.
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.local.dir": str(make_private_folder(current().state_folder / "spark" / "local")),
+    }
+
+
+def open_to_others(context: "SparkContext") -> str:
+    """What to tell the user of a Spark that does not ask who connects; "" of one that does."""
+    if context.getConf().get(AUTHENTICATION, "false") == "true":
+        return ""
+    return (
+        f"Spark at {context.master} does not authenticate: whoever can reach its ports can run code as you. "
+        f"Set {AUTHENTICATION} and its secret in Spark's configuration."
+    )
 
 
 def _first(task: Task, blocks: Sequence[Block], context: TaskContext) -> BlockRequest:

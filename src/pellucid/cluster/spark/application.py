@@ -19,6 +19,7 @@ from pellucid.cluster.handles import WorkerId
 from pellucid.cluster.links import WorkerLinks
 from pellucid.cluster.spark.losses import PartitionTable, is_loss, kept_or_computed, with_origins
 from pellucid.cluster.spark.options import OPTIONS_PROPERTY, TOKEN_PROPERTY, SparkOptions
+from pellucid.engines.spark import open_to_others
 from pellucid.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class SparkApplication:
     """
 
     def __init__(self, spark: "SparkContext", options: SparkOptions | None = None) -> None:
+        if warning := open_to_others(spark):
+            LOG.warning(warning)
         self.spark = spark
         self.credentials = Credentials.create()
         host = spark.getConf().get("spark.driver.host") or ""
