@@ -1,18 +1,23 @@
 """Slices of a viewer: a page gets those that it has room for, at their pixels, and no more than it paints."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from pellucid.instance.access.guest_limits import MAX_GUEST_SLICE_PIXELS
 from pellucid.instance.server import Instance
 from pellucid.rendering.labels import LabelColor, Labels
 from pellucid.rendering.scene import SliceLayer
 from pellucid.volume.sample_volume import sample
+from pellucid.workers.protocol import requests
 from tests.instance.conftest import EDGE
 from tests.instance.loopback import Page, Shown, http, open_page
+from tests.waiting import wait_until
 
 VOXEL = (5, 6, 7)
 VOXELS = sample(EDGE)
@@ -144,3 +149,28 @@ def test_a_guest_sees_the_slices_of_the_owner_and_no_others(instance: Instance, 
             pass
         guest.say("probe_slice", axis="y", x=0.5, y=0.5)
         assert guest.hear_text("probe_result")["hit"] is None
+
+
+def test_slices_of_guests_are_smaller_and_wait_and_the_owners_do_not_wait_for_them(
+    instance: Instance, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker, held = instance.session.worker, list[tuple[str, requests.DrawSlice, Future[Any]]]()
+    send_request = worker.send_request
+
+    def record(what: str, build: Callable[[int], Any]) -> "Future[Any]":
+        content = build(-1)
+        if isinstance(content, requests.DrawSlice) and content.is_for_guest:
+            held.append((what, content, Future()))
+            return held[-1][2]
+        return send_request(what, build)
+
+    monkeypatch.setattr(worker, "send_request", record)
+    with open_page(instance, "view") as guest, open_page(instance, "view") as other:
+        for one in (guest, other):
+            show(one, view("y", 4096, 4096), view("x", 4096, 4096))
+        wait_until(lambda: held)
+        show(page, view("x", 31, 17))
+        assert exact(page, "x").rgb.shape == (17, 31)
+        image = held[0][1].image
+        assert len(held) == 1 and image.width * image.height <= MAX_GUEST_SLICE_PIXELS
+    held[0][2].cancel()

@@ -117,3 +117,19 @@ def test_the_owners_screenshot_does_not_wait_for_images_of_pages_for_ever(
     for _ in range(2):
         thread._next()()
     assert replies == order
+
+
+@pytest.mark.usefixtures("drawn")
+def test_slices_of_guests_wait_for_everything_else_and_do_not_put_off_an_image(
+    thread: RenderThread, replies: Replies
+) -> None:
+    for number in (1, 2):
+        thread.add_for_guest(lambda number=number: replies.append(number))  # type: ignore[misc]
+    assert not thread.is_wanted  # An image under way goes on.
+    thread.draw(Draw(5, (view(),), 50.0, False))
+    assert thread.is_wanted
+    thread.add_snapshot(TakeScreenshot(6, view()))
+    thread.add(lambda: replies.append(7))
+    for _ in range(5):
+        thread._next()()
+    assert replies == [7, 5, 6, 1, 2]

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 POOLS: dict[str, int] = {"quick": 2, "slow": 2, "preview": 1, "measure": 2}
 """Threads that read, by what they are for."""
+GUEST_RENDER = "render for guests"
+"""The render thread, when it has nothing else to do."""
 
 
 class WorkerMain(WorkerService):
@@ -83,6 +85,8 @@ class WorkerMain(WorkerService):
     def _run_on(self, thread: str, work: Callable[[], None]) -> None:
         if thread == "render":
             self.drawing.add(work)
+        elif thread == GUEST_RENDER:
+            self.drawing.add_for_guest(work)
         else:
             super()._run_on(thread, work)
 
@@ -137,8 +141,12 @@ class WorkerMain(WorkerService):
         self.send_reply(read.probe_position(command, self.sources))
 
     def draw_slice(self, command: requests.DrawSlice, cancel: threading.Event) -> None:
+        def is_cancelled() -> bool:
+            gives_way = command.is_for_guest and command.is_exact  # What is loaded is drawn in no time.
+            return cancel.is_set() or (gives_way and self.drawing.is_wanted)
+
         pixels, is_complete = self.drawing.renderers.draw_slice(
-            command.layers, command.image, command.time, is_exact=command.is_exact, is_cancelled=cancel.is_set
+            command.layers, command.image, command.time, is_exact=command.is_exact, is_cancelled=is_cancelled
         )
         size = command.image.width, command.image.height
         self.send_array(replies.SliceDrawn(command.request, *size, is_complete), pixels)
@@ -193,7 +201,7 @@ HANDLERS: dict[type[Any], RequestHandler] = {
     requests.MeasureValues: RequestHandler("render", lambda worker, it: worker.measure(it.content)),
     requests.ProbePixel: RequestHandler("quick", lambda worker, it: worker.probe(it.content)),
     requests.DrawSlice: RequestHandler(
-        "render", lambda worker, it: worker.draw_slice(it.content, it.cancel), is_cancellable=True
+        "render", lambda worker, it: worker.draw_slice(it.content, it.cancel), True, GUEST_RENDER
     ),
     requests.ProbePosition: RequestHandler("quick", lambda worker, it: worker.probe_position(it.content)),
     requests.MeasureSlice: RequestHandler(

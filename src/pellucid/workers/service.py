@@ -47,11 +47,15 @@ class ReceivedRequest:
 @dataclass(frozen=True)
 class RequestHandler:
     """How requests of one type are handled. thread: "listener", which must not wait for anything, or one of the
-    service's. handle: is given the service."""
+    service's. handle: is given the service. guest_thread: of those that are for a guest, if it is another."""
 
     thread: str
     handle: Callable[[Any, ReceivedRequest], object]
     is_cancellable: bool = False
+    guest_thread: str = ""
+
+    def thread_of(self, content: Any) -> str:
+        return self.guest_thread if self.guest_thread and content.is_for_guest else self.thread
 
 
 class WorkerService:
@@ -163,7 +167,9 @@ class WorkerService:
         if handler.is_cancellable:
             self._cancels[content.request] = cancel
         received = ReceivedRequest(content, descriptor, cancel)
-        self._run_on(handler.thread, lambda: self._answering(content, lambda: handler.handle(self, received)))
+        self._run_on(
+            handler.thread_of(content), lambda: self._answering(content, lambda: handler.handle(self, received))
+        )
 
     def _run_on(self, thread: str, work: Callable[[], None]) -> None:
         if thread == LISTENER:

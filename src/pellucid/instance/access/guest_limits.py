@@ -31,6 +31,8 @@ MAX_GUEST_PATHS, MAX_GUEST_SCATTERINGS = 1024, 64
 MAX_GUEST_REGION_VOXELS = 2**27
 """Of a region whose values are measured."""
 MAX_GUEST_PIXELS = 3840 * 2160
+MAX_GUEST_SLICE_PIXELS = 1920 * 1080
+"""An image of a slice is not interrupted, and the owner waits while it is drawn."""
 MAX_GUEST_MOVIE_PIXELS = 1920 * 1080
 MAX_GUEST_MOVIE_FRAMES = 600
 
@@ -92,16 +94,16 @@ def scene_bytes(scene: Scene) -> int:
     return len(json.dumps(asdict(scene)))
 
 
-def limited_size(size: tuple[int, int], capability: Capability) -> tuple[int, int]:
+def limited_size(size: tuple[int, int], capability: Capability, max_pixels: int = MAX_GUEST_PIXELS) -> tuple[int, int]:
     """The size at which images are drawn for a client: the page enlarges them where its own is larger.
 
     >>> limited_size((8192, 8192), "control")
     (2880, 2880)
     """
     width, height = size
-    if allows(capability, "own") or width * height <= MAX_GUEST_PIXELS:
+    if allows(capability, "own") or width * height <= max_pixels:
         return size
-    scale = sqrt(MAX_GUEST_PIXELS / (width * height))
+    scale = sqrt(max_pixels / (width * height))
     return max(1, int(width * scale)), max(1, int(height * scale))
 
 

@@ -48,12 +48,13 @@ class DrawnSlice:
 
 @dataclass(frozen=True)
 class SliceJob:
-    """An image that is being made. is_final: what is missing is waited for."""
+    """An image that is being made. is_final: what is missing is waited for. is_for_guest: it gives way to others."""
 
     member: str
     axis: SliceAxis
     state: SliceState
     is_final: bool
+    is_for_guest: bool = False
 
 
 class SliceDrawer:
@@ -82,7 +83,9 @@ class SliceDrawer:
         plan = job.state.plan
         future = self._session.worker.send_request(
             "drawing a slice",
-            lambda request: requests.DrawSlice(request, plan.layers, plan.image, job.state.time, job.is_final),
+            lambda request: requests.DrawSlice(
+                request, plan.layers, plan.image, job.state.time, job.is_final, job.is_for_guest
+            ),
         )
         self._waiting[job] = future
         try:

@@ -11,12 +11,13 @@ import asyncio
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pellucid.box import triple
 from pellucid.errors import Cancelled, PellucidError
-from pellucid.instance.access.guest_limits import limited_size
+from pellucid.instance.access.guest_limits import MAX_GUEST_SLICE_PIXELS, limited_size
 from pellucid.instance.protocol.client_messages import SliceView
 from pellucid.instance.protocol.codec import EncodedFrame
 from pellucid.instance.protocol.server_messages import CrossHair, SliceHeader
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 REST_S = 0.2
 MAX_UNPAINTED = 2
-AT_ONCE = 2
+AT_ONCE, GUESTS_AT_ONCE = 2, 1
 """One is encoded while the next is drawn."""
 
 
@@ -142,10 +143,15 @@ class SliceViews:
     def _start(self) -> None:
         """Begin as many images as there is room for."""
         self._drawer.cancel_outdated(self._is_wanted)
-        while len(self._jobs) < AT_ONCE and (job := next(self._wanted_jobs(), None)) is not None:
+        while (job := next((job for job in self._wanted_jobs() if self._has_room(job)), None)) is not None:
             task = asyncio.get_running_loop().create_task(self._run(job))
             self._jobs[task] = job
             task.add_done_callback(self._ended)
+
+    def _has_room(self, job: SliceJob) -> bool:
+        """Images of guests wait until nothing else is wanted. Those of owners do not wait for them."""
+        others = sum(other.is_for_guest == job.is_for_guest for other in self._jobs.values())
+        return others < (GUESTS_AT_ONCE if job.is_for_guest else AT_ONCE)
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         self._jobs.pop(task, None)
@@ -162,7 +168,7 @@ class SliceViews:
         members = sorted(self._subscribers, key=lambda one: not self._is_owner(one))
         exact = []
         for member in members:
-            subscriber = self._subscribers[member]
+            subscriber, is_for_guest = self._subscribers[member], not self._is_owner(member)
             for axis, view in subscriber.views.items():
                 if (member, axis) in begun or len(subscriber.unpainted.get(axis, ())) >= MAX_UNPAINTED:
                     continue
@@ -171,9 +177,9 @@ class SliceViews:
                 if state is None or done == (state, True):
                     continue
                 if done is None or done[0] != state:
-                    yield SliceJob(member, axis, state, is_final=False)
+                    yield SliceJob(member, axis, state, False, is_for_guest)
                 elif is_resting:
-                    exact.append(SliceJob(member, axis, state, is_final=True))
+                    exact.append(SliceJob(member, axis, state, True, is_for_guest))
                 else:
                     is_any_exact_missing = True
         yield from exact
@@ -205,14 +211,11 @@ class SliceViews:
         return view is not None and self._state(view) == job.state
 
     async def _run(self, job: SliceJob) -> None:
-        if (member := self._session.members.get(job.member)) is None:
+        if job.member not in self._session.members:
             return
         try:
-            if member.requester.is_owner:
+            async with self._session.guest_turn if job.is_for_guest else nullcontext():
                 drawn = await self._drawer.draw(job)
-            else:
-                async with self._session.guest_turn:
-                    drawn = await self._drawer.draw(job)
         except Cancelled:
             return
         except PellucidError:
@@ -248,5 +251,5 @@ class SliceViews:
 
 def _limited(view: SliceView, member: "ConnectedClient") -> SliceView:
     """With as many pixels as the page may have."""
-    width, height = limited_size((view.width, view.height), member.client.capability)
+    width, height = limited_size((view.width, view.height), member.client.capability, MAX_GUEST_SLICE_PIXELS)
     return SliceView(view.axis, width, height, view.region)

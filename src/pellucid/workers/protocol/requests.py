@@ -180,13 +180,15 @@ class ProbePixel:
 @dataclass(frozen=True)
 class DrawSlice:
     """A slice through volumes, the last layer on top; answered by SliceDrawn with its pixels. is_exact: wait for what
-    is not loaded at full resolution."""
+    is not loaded at full resolution. is_for_guest: drawn when nothing else is wanted; given up, with Cancelled, if
+    something else is wanted while it waits."""
 
     request: int
     layers: tuple[VolumeLayer, ...]
     image: SliceImage
     time: float = 0.0
     is_exact: bool = True
+    is_for_guest: bool = False
 
 
 @dataclass(frozen=True)

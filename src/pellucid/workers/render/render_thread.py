@@ -47,6 +47,7 @@ class RenderThread:
         self._snapshots: deque[TakeScreenshot] = deque()
         self._snapshot_at = time.monotonic()
         self._guest_snapshots: deque[TakeScreenshot] = deque()
+        self._guest_jobs: deque[Job] = deque()
         self._changed = threading.Condition()
         self._stage: Stage = "idle"
         self._sign_at = time.monotonic()
@@ -63,6 +64,18 @@ class RenderThread:
         with self._changed:
             self._jobs.append(job)
             self._changed.notify()
+
+    def add_for_guest(self, job: Job) -> None:
+        """Do this when nothing else is wanted. It ends early if is_wanted becomes true."""
+        with self._changed:
+            self._guest_jobs.append(job)
+            self._changed.notify()
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether something waits that is not for a guest alone."""
+        is_stale = self._request is not None and self._request.number != self._done
+        return is_stale or bool(self._jobs or self._snapshots)
 
     def add_snapshot(self, snapshot: TakeScreenshot) -> None:
         with self._changed:
@@ -100,6 +113,8 @@ class RenderThread:
                 if self._request is not None and self._request.number != self._done and not is_overdue:
                     request = self._request
                     return lambda: self._draw(request)
+                if self._guest_jobs and not self._snapshots:
+                    return self._guest_jobs.popleft()
                 if snapshots := self._snapshots or self._guest_snapshots:
                     snapshot = snapshots.popleft()
                     self._snapshot_at = time.monotonic()
@@ -169,8 +184,7 @@ class RenderThread:
         """Stops as soon as something else is wanted: an image of a guest may take minutes, and the owner would wait."""
 
         def is_cancelled() -> bool:
-            is_stale = self._request is not None and self._request.number != self._done
-            return go_on() or is_stale or bool(self._jobs or self._snapshots)
+            return go_on() or self.is_wanted
 
         return is_cancelled
 
