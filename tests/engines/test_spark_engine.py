@@ -103,4 +103,4 @@ def test_a_cluster_that_authenticates_gives_no_warning(spark: "SparkContext") ->
     assert open_to_others(spark) == ""
     conf = SimpleNamespace(get=lambda name, default: default)
     context: Any = SimpleNamespace(getConf=lambda: conf, master="spark://node:7077")
-    assert open_to_others(context).startswith("Spark at spark://node:7077 does not authenticate: whoever")
+    assert open_to_others(context).startswith("Spark at spark://node:7077 does not authenticate: every process")

@@ -107,7 +107,7 @@ def open_to_others(context: "SparkContext") -> str:
     if context.getConf().get(AUTHENTICATION, "false") == "true":
         return ""
     return (
-        f"Spark at {context.master} does not authenticate: whoever can reach its ports can run code as you. "
+        f"Spark at {context.master} does not authenticate: every process that can reach its ports can run code as you. "
         f"Set {AUTHENTICATION} and its secret in Spark's configuration."
     )
 

@@ -143,15 +143,12 @@ class SliceViews:
     def _start(self) -> None:
         """Begin as many images as there is room for."""
         self._drawer.cancel_outdated(self._is_wanted)
-        while (job := next((job for job in self._wanted_jobs() if self._has_room(job)), None)) is not None:
+        while (
+            job := next((job for job in self._wanted_jobs() if _has_room(job, self._jobs.values())), None)
+        ) is not None:
             task = asyncio.get_running_loop().create_task(self._run(job))
             self._jobs[task] = job
             task.add_done_callback(self._ended)
-
-    def _has_room(self, job: SliceJob) -> bool:
-        """Images of guests wait until nothing else is wanted. Those of owners do not wait for them."""
-        others = sum(other.is_for_guest == job.is_for_guest for other in self._jobs.values())
-        return others < (GUESTS_AT_ONCE if job.is_for_guest else AT_ONCE)
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         self._jobs.pop(task, None)
@@ -253,3 +250,9 @@ def _limited(view: SliceView, member: "ConnectedClient") -> SliceView:
     """With as many pixels as the page may have."""
     width, height = limited_size((view.width, view.height), member.client.capability, MAX_GUEST_SLICE_PIXELS)
     return SliceView(view.axis, width, height, view.region)
+
+
+def _has_room(job: SliceJob, begun: Iterable[SliceJob]) -> bool:
+    """Images of guests wait until nothing else is wanted. Those of owners do not wait for them."""
+    others = sum(other.is_for_guest == job.is_for_guest for other in begun)
+    return others < (GUESTS_AT_ONCE if job.is_for_guest else AT_ONCE)
