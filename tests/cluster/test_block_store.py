@@ -106,6 +106,16 @@ def test_a_block_in_use_is_neither_evicted_nor_spilled() -> None:
     assert not is_there(store, handle)
 
 
+def test_a_block_that_is_released_in_use_goes_when_that_ends() -> None:
+    store = store_of(2)
+    handle = put(store, 1, "persist")
+    with store.borrow(handle), store.borrow(handle):
+        store.release(handle)
+        assert value(store, handle) == 1
+    assert not is_there(store, handle)
+    assert (store.usage.cached, store.usage.persistent, store.usage.used_bytes) == (0, 0, 0)
+
+
 def test_a_changed_block_is_another_block() -> None:
     store = store_of(2)
     before = put(store, 1, "persist")

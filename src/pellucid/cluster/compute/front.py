@@ -53,12 +53,12 @@ def advance_front(
     if times.dtype != np.float32 or any(one.dtype != np.float32 or one.shape != times.shape for one in inputs):
         raise InvalidInput("Times and speeds differ in shape, or are no float32.", remedy="Use float32 for both.")
     _start(times, output, request)
-    tiles = _Tiles(context.device, output, inputs[1] if len(inputs) > 1 else None, request)
+    tiles = FrontTiles(context.device, output, inputs[1] if len(inputs) > 1 else None, request)
     updated = tiles.run(request.max_rounds, context)
     return {"faces": _changed_faces(times, output), "is_done": not tiles.active.any(), "updated": updated}
 
 
-class _Tiles:
+class FrontTiles:
     """active: (z, y, x), tiles in which something may change."""
 
     def __init__(self, device: Device, times: BlockView, speeds: BlockView | None, request: FrontRequest) -> None:

@@ -8,7 +8,7 @@ are computed. Times only get earlier, so that a block that was lost starts again
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -86,6 +86,7 @@ class FrontSolver:
         self._options = FrontOptions(float(speed), spacing)
         self._blocks: dict[Shape, DeviceBlock] = {}
         self._speeds: dict[Shape, DeviceBlock] = {}
+        self._shapes: dict[Shape, Shape] = {}
         self._new = set(self._times)
         self._active = set(self._times)
         self.iterations = self.restarts = 0
@@ -99,13 +100,17 @@ class FrontSolver:
     def step(self) -> bool:
         """One iteration: halos of all active blocks, then their times. Whether there is more to do."""
         try:
-            self._make(place for place in self._times if place not in self._blocks)
-            self._exchange()
-            self._advance()
+            self.prepare()
+            if self._active:
+                self._advance()
         except BlockLost:
             self._restart_lost()
         self.iterations += 1
         return bool(self._active)
+
+    def prepare(self) -> None:
+        """Send all blocks that are not there yet."""
+        self._make(place for place in self._times if place not in self._blocks)
 
     def times(self, place: Shape) -> Voxels:
         return recv_gpu(self._blocks[place])
@@ -126,7 +131,9 @@ class FrontSolver:
         workers = self._workers() if missing else ()
         for place in missing:
             worker = workers[list(self._times).index(place) % len(workers)]
-            self._blocks[place] = self._sent(self._times[place](), worker)
+            voxels = self._times[place]()
+            self._shapes[place] = triple(voxels.shape)
+            self._blocks[place] = self._sent(voxels, worker)
             if not isinstance(self._speed_of, int | float):
                 self._speeds[place] = self._sent(self._speed_of[place](), worker)
 
@@ -136,38 +143,29 @@ class FrontSolver:
         with use_context(ClusterContext(self._group.links, lambda: worker)):
             return DeviceBlock(persist_gpu(DeviceBlock.of(voxels)).handle)
 
-    def _exchange(self) -> None:
-        """Halos of the active blocks. A block that is changed in the next step has another handle then."""
-        known = {place: (block.handle, block.shape) for place, block in self._blocks.items()}
-        parts = plan_halos(known, HALO, FACES)
-        filled = {place: append_halo(self._blocks[place], parts[place], HALO) for place in self._active}
-        self._run(list(filled.values()))
-        self._blocks.update(filled)
-
     def _advance(self) -> None:
-        places = sorted(self._active)
+        """One round trip for each block. Halos are those of the blocks as they were, which stay until all are done."""
+        known = {place: (block.handle, self._shapes[place]) for place, block in self._blocks.items()}
+        parts = plan_halos(known, HALO, FACES)
         advanced = {
             place: persist_gpu(
                 advance_front(
-                    self._blocks[place], self._speeds.get(place), options=self._options,
-                    neighbours=self._neighbours(place), is_start=place in self._new,
+                    append_halo(self._blocks[place], parts[place], HALO), self._speeds.get(place),
+                    options=self._options, neighbours=self._neighbours(place), is_start=place in self._new,
                 )
             )
-            for place in places
+            for place in sorted(self._active)
         }  # fmt: skip
-        self._run(list(advanced.values()))
+        with ThreadPoolExecutor(min(MAX_THREADS, len(advanced))) as pool:
+            values = list(pool.map(lambda block: block.value, advanced.values()))
+            list(pool.map(lambda place: self._blocks[place].release(), advanced))
         active: set[Shape] = set()
-        for place, block in advanced.items():
-            self._blocks[place].release()
-            self._blocks[place] = block
-            faces = zip(SIDES, block.value["faces"], strict=True)
+        for (place, block), value in zip(advanced.items(), values, strict=True):
+            self._blocks[place] = DeviceBlock(block.handle)
+            faces = zip(SIDES, value["faces"], strict=True)
             active |= {_moved(place, side) for side, has_changed in faces if has_changed}
-        self._new -= set(places)
+        self._new -= set(advanced)
         self._active = active & set(self._times)
-
-    def _run(self, blocks: Sequence[DeviceBlock]) -> None:
-        with ThreadPoolExecutor(min(MAX_THREADS, max(1, len(blocks)))) as pool:
-            list(pool.map(lambda block: block.handle, blocks))
 
     def _restart_lost(self) -> None:
         """What was lost begins anew; their neighbours tell them what they know, and hear of it again."""

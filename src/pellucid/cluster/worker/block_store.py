@@ -25,7 +25,7 @@ from pellucid.formats.shared_memory import SharedArray
 @dataclass
 class _Entry:
     """array: None while the block is spilled to the host. version: the latest; older ones down to first differ from it
-    in their halo only. pins: how many use it now."""
+    in their halo only. pins: how many use it now. is_released: whether it goes when no one uses it any more."""
 
     array: BlockArray | None
     mode: KeepMode
@@ -33,6 +33,7 @@ class _Entry:
     first: int = 0
     version: int = 0
     pins: int = 0
+    is_released: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,15 +101,14 @@ class BlockStore:
             self._found(handle).mode = mode
 
     def release(self, handle: Handle) -> None:
-        """Forget a block; one that is gone already is no error. In use, it becomes a cached one that goes first."""
+        """Forget a block; one that is gone already is no error. One in use is forgotten when that ends."""
         with self._lock:
             try:
                 entry = self._found(handle)
             except BlockLost:
                 return
             if entry.pins:
-                entry.mode = "cache"
-                self._entries.move_to_end(handle.block, last=False)
+                entry.mode, entry.is_released = "cache", True
             else:
                 self._remove(handle.block)
 
@@ -137,6 +137,8 @@ class BlockStore:
             entry = self._entries.get(handle.block)
             if entry is not None:
                 entry.pins -= 1
+                if entry.is_released and not entry.pins:
+                    self._remove(handle.block)
 
     def changed(self, handle: Handle, array: BlockArray, *, is_core_same: bool) -> Handle:
         """A pinned block has another content now, in this array: its handle with the next version. is_core_same: only

@@ -1,0 +1,161 @@
+"""How long does a frame take in a Spark loop, and what does it cost when a Worker is killed?
+
+    python -m benchmarks.cluster_loop [--quick] [--json FILE]
+
+A standalone Spark with two nodes of one core on this machine, each with a Device Worker on its CPU. A volume in eight
+blocks is drawn frame after frame, in four forms: images gathered by Spark's own groupByKey, with blocks that are sent for
+every frame and with blocks that stay; and images that Workers put together, with and without blocks that stay. "Around
+it": what the last form takes beside drawing, exchanging and putting together, which is measured without Spark. In the
+sixth frame a Worker is killed.
+"""
+
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from benchmarks.table import TARGET, Row, options, report, shorter
+from pellucid.box import Box, Shape, triple
+from pellucid.cluster.blocks import DeviceBlock
+from pellucid.cluster.functions import persist_gpu, recv_gpu
+from pellucid.cluster.images.frames import ImagePlan, draw_block, frame_of
+from pellucid.cluster.links import WorkerLink
+from pellucid.cluster.spark import SparkApplication, SparkOptions, read_gpu
+from pellucid.formats.protocol import Voxels
+from pellucid.rendering.automatic.volumes import automatic_scene
+from pellucid.volume.sample_volume import sample
+from pellucid.volume.volume import open_volume
+from tests.spark_cluster import can_run, started
+
+AROUND_TARGET_S = 0.06
+REPEATS = 7
+FAILURE = 6
+GRID = 2
+HALO = 2
+
+
+def main() -> None:
+    given = options(__doc__ or "")
+    edge, size = (64, 256) if given.is_quick else (512, 512)
+    if not can_run():
+        raise SystemExit("Spark or Java is missing.")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "volume.npy"
+        np.save(path, np.ascontiguousarray((sample(edge) >> 8).astype(np.uint8)))
+        with started(Path(folder)) as cluster:
+            context = cluster.context("frames", **{"spark.driver.memory": "2g", "spark.executor.memory": "1g"})
+            with SparkApplication(context, SparkOptions(memory_bytes=2 * edge**3 + 2**29)) as application:
+                rows = measured(application, str(path), size)
+            context.stop()
+    report("cluster-loop", rows, f"{edge}³ uint8 in {GRID**3} blocks, frames of {size}²", given)
+
+
+def measured(application: SparkApplication, path: str, size: int) -> list[Row]:
+    with open_volume(path) as volume:
+        plan = ImagePlan(automatic_scene(volume), size, size, volume.shape)
+        boxes = list(volume.box.tiles(triple(-(-n // GRID) for n in volume.shape)))
+    spark = application.spark
+    read = spark.parallelize(boxes, len(boxes)).map(partial(block_of, path=path))
+    kept = application.cache(read.mapValues(persist_gpu))
+    kept.count()
+    forms: dict[str, Callable[[], object]] = {
+        "Spark's shuffle, blocks sent": lambda: through_spark(read, plan),
+        "Spark's shuffle, blocks stay": lambda: through_spark(kept, plan),
+        "Workers, blocks sent": lambda: through_workers(read, plan),
+        "Workers, blocks stay": lambda: through_workers(kept, plan),
+    }
+    seconds = {name: times_of(form, REPEATS) for name, form in forms.items()}
+    ours = median(seconds["Workers, blocks stay"])
+    case = f"frame in a Spark loop, {size}²"
+    rows = [
+        shorter(case, "s", ours, name, median(taken))
+        for name, taken in seconds.items()
+        if name != "Workers, blocks stay"
+    ]
+    known = kept.collect()
+    direct = median(times_of(lambda: frame_of([draw(pair, plan) for pair in known], plan), REPEATS))
+    rows.append(shorter(f"{case}, around it", "s", max(ours - direct, 1e-3), TARGET, AROUND_TARGET_S))
+    return [*rows, *failing(application, kept, plan, case)]
+
+
+def failing(application: SparkApplication, kept: Any, plan: ImagePlan, case: str) -> list[Row]:
+    """A Worker is killed while the sixth frame is drawn."""
+    taken = []
+    for number in range(1, 9):
+        if number == FAILURE:
+            kill(application)
+        start = time.perf_counter()
+        application.retry(lambda: through_workers(kept, plan))
+        taken.append(time.perf_counter() - start)
+    usual = median(taken[: FAILURE - 1])
+    return [
+        shorter(f"{case}, number {number}" + (" (a Worker is killed)" if number == FAILURE else ""), "s",
+                taken[number - 1], "frames before", usual)
+        for number in (FAILURE, FAILURE + 1)
+    ]  # fmt: skip
+
+
+def kill(application: SparkApplication) -> None:
+    worker = application.workers()[0]
+    os.kill(WorkerLink(worker.address, application.credentials.token).pid, signal.SIGKILL)
+
+
+def times_of(work: Callable[[], object], repeats: int) -> list[float]:
+    work()
+    taken = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - start)
+    return taken
+
+
+def block_of(box: Box, path: str) -> tuple[Shape, DeviceBlock]:
+    return box.start, read_gpu(path, box, HALO)
+
+
+def draw(pair: tuple[Shape, DeviceBlock], plan: ImagePlan) -> Any:
+    start, block = pair
+    return draw_block(block, start, plan)
+
+
+def through_workers(blocks: Any, plan: ImagePlan) -> object:
+    return frame_of(blocks.map(partial(draw, plan=plan)).collect(), plan)
+
+
+def through_spark(blocks: Any, plan: ImagePlan) -> object:
+    """Images of blocks as arrays of Spark's, grouped by the half of the image that they are in."""
+    drawn = blocks.map(partial(draw, plan=plan)).flatMap(partial(halves, height=plan.height))
+    put = drawn.groupByKey(2).mapValues(partial(composited, width=plan.width, half=plan.height // 2)).collect()
+    return np.concatenate([rows for _, rows in sorted(put, key=lambda one: one[0])])
+
+
+def halves(image: Any, height: int) -> list[tuple[int, tuple[Shape, int, Voxels]]]:
+    pixels, half = recv_gpu(image.block), height // 2
+    found = []
+    for number in range(2):
+        begin, end = max(image.first_row, number * half), min(image.first_row + len(pixels), (number + 1) * half)
+        if end > begin:
+            rows = pixels[begin - image.first_row : end - image.first_row]
+            found.append((number, (image.box.start, begin - number * half, rows)))
+    return found
+
+
+def composited(images: Any, width: int, half: int) -> Voxels:
+    """Front to back; here in the order of their places, which costs the same."""
+    total = np.zeros((half, width, 5), np.float32)
+    for _, first, rows in sorted(images, key=lambda one: one[0]):
+        target = total[first : first + len(rows)]
+        target += rows * (1 - target[..., 3:4])
+    return total
+
+
+if __name__ == "__main__":
+    main()
