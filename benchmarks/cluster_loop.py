@@ -3,10 +3,10 @@
     python -m benchmarks.cluster_loop [--quick] [--json FILE]
 
 A standalone Spark with two nodes of one core on this machine, each with a Device Worker on its CPU. A volume in eight
-blocks is drawn frame after frame, in four forms: images gathered by Spark's own groupByKey, with blocks that are sent for
-every frame and with blocks that stay; and images that Workers put together, with and without blocks that stay. "Around
-it": what the last form takes beside drawing, exchanging and putting together, which is measured without Spark. In the
-sixth frame a Worker is killed.
+blocks is drawn frame after frame, in four forms: images gathered by Spark's own groupByKey, with blocks that are sent
+for every frame and with blocks that stay; and images that Workers put together, with and without blocks that stay.
+"Around it": what the last form takes beside drawing, exchanging and putting together, which is measured without Spark.
+In the sixth frame a Worker is killed.
 """
 
 import os
@@ -25,7 +25,7 @@ from benchmarks.table import TARGET, Row, options, report, shorter
 from pellucid.box import Box, Shape, triple
 from pellucid.cluster.blocks import DeviceBlock
 from pellucid.cluster.functions import persist_gpu, recv_gpu
-from pellucid.cluster.images.frames import ImagePlan, draw_block, frame_of
+from pellucid.cluster.images.frames import ImagePlan, draw_block, compose_frame
 from pellucid.cluster.links import WorkerLink
 from pellucid.cluster.spark import SparkApplication, SparkOptions, read_gpu
 from pellucid.formats.protocol import Voxels
@@ -80,7 +80,7 @@ def measured(application: SparkApplication, path: str, size: int) -> list[Row]:
         if name != "Workers, blocks stay"
     ]
     known = kept.collect()
-    direct = median(times_of(lambda: frame_of([draw(pair, plan) for pair in known], plan), REPEATS))
+    direct = median(times_of(lambda: compose_frame([draw(pair, plan) for pair in known], plan), REPEATS))
     rows.append(shorter(f"{case}, around it", "s", max(ours - direct, 1e-3), TARGET, AROUND_TARGET_S))
     return [*rows, *failing(application, kept, plan, case)]
 
@@ -127,7 +127,7 @@ def draw(pair: tuple[Shape, DeviceBlock], plan: ImagePlan) -> Any:
 
 
 def through_workers(blocks: Any, plan: ImagePlan) -> object:
-    return frame_of(blocks.map(partial(draw, plan=plan)).collect(), plan)
+    return compose_frame(blocks.map(partial(draw, plan=plan)).collect(), plan)
 
 
 def through_spark(blocks: Any, plan: ImagePlan) -> object:
