@@ -25,7 +25,7 @@ from benchmarks.table import TARGET, Row, options, report, shorter
 from pellucid.box import Box, Shape, triple
 from pellucid.cluster.blocks import DeviceBlock
 from pellucid.cluster.functions import persist_gpu, recv_gpu
-from pellucid.cluster.images.frames import ImagePlan, draw_block, compose_frame
+from pellucid.cluster.images.frames import ImagePlan, compose_frame, draw_block
 from pellucid.cluster.links import WorkerLink
 from pellucid.cluster.spark import SparkApplication, SparkOptions, read_gpu
 from pellucid.formats.protocol import Voxels
