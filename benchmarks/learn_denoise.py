@@ -1,11 +1,13 @@
 """How much noise does ``pellucid denoise`` remove, and how do a Gaussian, a median, total variation and BM3D do?
 
-    python -m benchmarks.learn_denoise [--quick] [--json FILE] [--parts FOLDER] [--part all|ours|peers|table]
+    python -m benchmarks.learn_denoise [--quick] [--columns N] [--json FILE] [--parts FOLDER]
+        [--part all|ours|peers|table]
 
 A simulated foam with photon noise, and again with a quarter of the photons; all is measured on slices that are held
 out of the training, against the truth. The strength of every other method is the one that gives the best PSNR on
-these slices (of BM3D, which takes long: on the middle one). Parts can be measured on different machines: each leaves
-a file in the folder of parts, and the table has all that are there.
+these slices (of BM3D, which takes long: on the middle one; of total variation: on the middle of them). Parts can be
+measured on different machines: each leaves files in the folder of parts, what is there is not measured again, and the
+table has all that are there.
 """
 
 import argparse
@@ -13,8 +15,9 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -47,37 +50,52 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
     parser.add_argument("--part", choices=("all", "ours", "peers", "table"), default="all")
     parser.add_argument("--parts", type=Path, metavar="FOLDER", help="where parts are kept (default: nowhere)")
+    parser.add_argument("--columns", type=int, default=FULL.columns, metavar="N", help="of the detector")
     parser.add_argument("--preset", default="fast", help="of our network")
     parser.add_argument("--steps", type=int, help="of our training")
     given = parser.parse_args()
-    case = QUICK if given.quick else FULL
+    case = QUICK if given.quick else narrower(given.columns)
     with tempfile.TemporaryDirectory() as folder:
         with_entry_points(Path(folder) / "site")
         parts = given.parts or Path(folder)
         parts.mkdir(parents=True, exist_ok=True)
         if given.part in ("all", "peers"):
-            measure(case, parts, "peers", peers)
+            measure(case, parts, "peers", PEERS)
         if given.part in ("all", "ours"):
             options = preset(given.preset).with_learning(steps=given.steps)
             if given.quick:
                 options = replace(options, width=4, patch=32, slices=8)
                 options = options.with_learning(steps=given.steps or 20, epoch_steps=10)
-            measure(case, parts, "ours", lambda scan, judge: ours(scan, judge, given.preset, options))
+            measure(case, parts, "ours", {f"ours, {given.preset}": partial(ours, options=options)})
         if given.part in ("all", "table"):
             size = f"{case.rows} × {case.columns}², {case.views} views, {case.counts:g} photons"
             report("learn_denoise", table(parts), size, Options(given.quick, given.json))
 
 
-def measure(case: FoamCase, parts: Path, part: str, work: "Callable[[Scan, FoamJudge], Measured]") -> None:
+def narrower(columns: int) -> FoamCase:
+    """With as many rows, and views and bubbles for its width."""
+    share = columns / FULL.columns
+    return FoamCase(FULL.rows, columns, round(FULL.views * share), round(FULL.bubbles * share**2), FULL.counts)
+
+
+def measure(case: FoamCase, parts: Path, part: str, work: "Mapping[str, Work]") -> None:
     """Of every dose, into a file."""
     rows = (case.rows - round(HELD_OUT * case.rows), case.rows)
     judge = FoamJudge(case, rows)
     for dose, share in DOSES.items():
+        kept = parts / f"{part}-{dose.split()[0]}.json"
+        found: Measured = json.loads(kept.read_text()) if kept.exists() else {}
         with tempfile.TemporaryDirectory() as folder:
             path = FoamCase(**{**asdict(case), "counts": case.counts * share}).write(Path(folder) / "foam.nxs")
-            found = work(Scan(path, case, rows), judge)
-        (parts / f"{part}-{dose.split()[0]}.json").write_text(json.dumps(found, indent=1) + "\n")
-        print(dose, json.dumps(found), flush=True)
+            scan = Scan(path, case, rows)
+            for name in (name for name in work if name not in found):
+                try:
+                    found[name] = work[name](scan, judge)
+                except ModuleNotFoundError as error:
+                    print(f"{name} is not measured: {error.name} is not installed", flush=True)
+                    continue
+                kept.write_text(json.dumps(found, indent=1) + "\n")
+                print(dose, name, json.dumps(found[name]), flush=True)
 
 
 class Scan:
@@ -86,12 +104,13 @@ class Scan:
     def __init__(self, path: Path, case: FoamCase, rows: tuple[int, int]) -> None:
         self.path, self.case, self.rows = path, case, rows
 
+    @cached_property
     def plain(self) -> Voxels:
         """All slices, as they are without denoising."""
         return reconstruct_array(open_scan(self.path), Recipe(center=self.case.axis, tilt=0.0))
 
 
-def ours(scan: Scan, judge: FoamJudge, preset_name: str, options: DenoiseOptions) -> Measured:
+def ours(scan: Scan, judge: FoamJudge, options: DenoiseOptions) -> dict[str, float]:
     from pellucid.formats.location import Location
     from pellucid.learn.denoise.pipeline import denoise
     from pellucid.learn.denoise.request import DenoiseRequest, RunChoices
@@ -108,45 +127,64 @@ def ours(scan: Scan, judge: FoamJudge, preset_name: str, options: DenoiseOptions
     with open_volume(target) as volume:
         found = judge.measure(volume.read()[slice(*scan.rows)])
     stages = {f"seconds of {name}": value for name, value in (made.stages or {}).items()}
-    return {f"ours, {preset_name}": {**asdict(found), "seconds": seconds, **stages}}
+    return {**asdict(found), "seconds": seconds, **stages}
 
 
-def peers(scan: Scan, judge: FoamJudge) -> Measured:
-    """The strength of each is tuned with the truth, on the slices that are measured."""
-    plain = scan.plain()
-    air = plain[:, : plain.shape[1] // 64 + 4].std() or 1.0
-    noise = float(np.median(np.abs(np.diff(plain, axis=2))) / 0.6745 / np.sqrt(2)) or float(air)
-    filters: dict[str, Callable[[float], Voxels]] = {
-        "Gaussian": lambda sigma: np.asarray(ndimage.gaussian_filter(plain, sigma))[slice(*scan.rows)],
-        "median": lambda size: np.asarray(ndimage.median_filter(_around(plain, scan.rows, 8), int(size)))[8:],
-        "total variation": lambda weight: _total_variation(_around(plain, scan.rows, 8), weight * judge.contrast)[8:],
-        "BM3D": lambda strength: _bm3d(plain[slice(*scan.rows)], strength * noise),
+def plain(scan: Scan, judge: FoamJudge) -> dict[str, float]:
+    return asdict(judge.measure(scan.plain[slice(*scan.rows)]))
+
+
+def gaussian(scan: Scan, judge: FoamJudge) -> dict[str, float]:
+    near = _around(scan, 16)
+    return _tuned("Gaussian", judge, lambda sigma: np.asarray(ndimage.gaussian_filter(near, sigma))[16:])
+
+
+def median(scan: Scan, judge: FoamJudge) -> dict[str, float]:
+    near = _around(scan, 8)
+    return _tuned("median", judge, lambda size: np.asarray(ndimage.median_filter(near, int(size)))[8:])
+
+
+def total_variation(scan: Scan, judge: FoamJudge) -> dict[str, float]:
+    near, edge = _around(scan, 8), scan.plain.shape[1]
+    part = (slice(None), *(slice(edge // 4, 3 * edge // 4),) * 2)
+    errors = {
+        weight: float(np.square(_total_variation(near[part], weight * judge.contrast)[8:] - judge.truth[part]).mean())
+        for weight in STRENGTHS["total variation"]
     }
-    middle = (scan.rows[0] + scan.rows[1]) // 2
-    found: Measured = {"plain": asdict(judge.measure(plain[slice(*scan.rows)]))}
-    for name, apply in filters.items():
-        try:
-            if name == "BM3D":
-                best = apply(_best_for_bm3d(plain[middle], judge.truth[middle - scan.rows[0]], noise))
-            else:
-                best = max((apply(strength) for strength in STRENGTHS[name]), key=judge.psnr)
-        except ModuleNotFoundError as error:
-            print(f"{name} is not measured: {error.name} is not installed", flush=True)
-            continue
-        found[name] = asdict(judge.measure(best))
-    return found
+    best = min(errors, key=errors.__getitem__)
+    return {**asdict(judge.measure(_total_variation(near, best * judge.contrast)[8:])), "strength": best}
 
 
-def _around(voxels: Voxels, rows: tuple[int, int], margin: int) -> Voxels:
+def bm3d(scan: Scan, judge: FoamJudge) -> dict[str, float]:
+    noise = float(np.median(np.abs(np.diff(scan.plain, axis=2))) / 0.6745 / np.sqrt(2))
+    slices = scan.plain[slice(*scan.rows)]
+    middle = len(slices) // 2
+    best = _best_for_bm3d(slices[middle], judge.truth[middle], noise)
+    return {**asdict(judge.measure(_bm3d(slices, best * noise))), "strength": best}
+
+
+Work = Callable[[Scan, FoamJudge], dict[str, float]]
+PEERS: dict[str, Work] = {
+    "plain": plain, "Gaussian": gaussian, "median": median, "total variation": total_variation, "BM3D": bm3d,
+}  # fmt: skip
+"""The strength of each is tuned with the truth, on the slices that are measured."""
+
+
+def _tuned(name: str, judge: FoamJudge, apply: Callable[[float], Voxels]) -> dict[str, float]:
+    best = max(STRENGTHS[name], key=lambda strength: judge.psnr(apply(strength)))
+    return {**asdict(judge.measure(apply(best))), "strength": best}
+
+
+def _around(scan: Scan, margin: int) -> Voxels:
     """The slices, and some before them; they end with the volume."""
-    return voxels[rows[0] - margin : rows[1]]
+    return scan.plain[scan.rows[0] - margin : scan.rows[1]]
 
 
 def _total_variation(voxels: Voxels, weight: float) -> Voxels:
     from skimage.restoration import denoise_tv_chambolle
 
     scale = float(np.abs(voxels).max())
-    return np.asarray(denoise_tv_chambolle(voxels / scale, weight=weight / scale, eps=1e-5, max_num_iter=300) * scale)
+    return np.asarray(denoise_tv_chambolle(voxels / scale, weight=weight / scale, eps=1e-5, max_num_iter=200) * scale)
 
 
 def _best_for_bm3d(one: Voxels, truth: Voxels, noise: float) -> float:
@@ -158,9 +196,9 @@ def _best_for_bm3d(one: Voxels, truth: Voxels, noise: float) -> float:
 
 def _bm3d(slices: Voxels, sigma: float) -> Voxels:
     """Slice by slice."""
-    import bm3d
+    import bm3d as package
 
-    return np.stack([np.asarray(bm3d.bm3d(one.astype(np.float64), sigma)) for one in slices]).astype(np.float32)
+    return np.stack([np.asarray(package.bm3d(one.astype(np.float64), sigma)) for one in slices]).astype(np.float32)
 
 
 def table(parts: Path) -> list[Row]:
