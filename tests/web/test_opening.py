@@ -30,6 +30,8 @@ def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
     np.save(folder / "first.npy", sample(EDGE))
     np.save(folder / "second.npy", sample(EDGE)[:, :, :12] // 2)
     sample(EDGE).astype(">u2").tofile(folder / "ball.raw")
+    (folder / "inner").mkdir()
+    np.save(folder / "inner" / "third.npy", sample(EDGE)[:4])
     with h5py.File(folder / "scan.h5", "w") as file:
         file["raw"], file["other"] = sample(EDGE), sample(EDGE)[:8]
     started = Viewer(folder / "first.npy")
@@ -155,3 +157,23 @@ def test_the_status_is_exact_after_a_stream(page: Page, viewer: Viewer) -> None:
         stream.append(given)
     expect(page).to_have_title("corner · Pellucid")
     expect(page.locator(".status")).to_contain_text("exact")
+
+
+def test_a_double_click_opens_a_file_once_and_nothing_in_the_folder_that_it_enters(page: Page, viewer: Viewer) -> None:
+    sent = list[str]()
+    page.on("request", lambda request: sent.append(request.url) if request.url.endswith("api/load") else None)
+    open_file(page, "first.npy")
+    wait_for_scene(page, "scene.volumes[0].source.endsWith('first.npy')")
+    page.keyboard.press("o")
+    drawer = page.get_by_role("complementary", name="Files")
+    drawer.locator(".file", has_text="second.npy").dblclick()
+    wait_for_scene(page, "scene.volumes[0].source.endsWith('second.npy')")
+    assert len(sent) == 2
+    page.keyboard.press("Control+z")
+    wait_for_scene(page, "scene.volumes[0].source.endsWith('first.npy')")
+    page.keyboard.press("o")
+    drawer.locator(".file.is-folder", has_text="inner").dblclick()
+    expect(drawer.get_by_role("navigation", name="Folder")).to_contain_text("inner")
+    expect(drawer.locator(".file", has_text="third.npy")).to_be_visible()
+    assert len(sent) == 2 and scene(page)["scene"]["volumes"][0]["source"].endswith("first.npy")
+    page.keyboard.press("Escape")

@@ -157,12 +157,13 @@ interface FileRowProps {
   onChoose: () => void;
 }
 
+/** One click opens. The second one of a double click would open the file again, or what is there in the folder that the first one entered. */
 function FileRow({ entry, isChosen, onOpen, onChoose }: FileRowProps): ReactNode {
   const row = useRef<HTMLLIElement>(null);
   const facts = useRowFacts(entry, row);
   return (
     <li ref={row} className={isChosen ? "file-row is-chosen" : "file-row"}>
-      <button type="button" className={`file is-${entry.kind}`} title={entry.path} onClick={() => onOpen(facts)}>
+      <button type="button" className={`file is-${entry.kind}`} title={entry.path} onClick={(event) => (event.detail > 1 ? undefined : onOpen(facts))}>
         <Icon name={ICONS[entry.kind]} />
         <span className="file-text">
           <span className="file-name" title={entry.path}>

@@ -8,8 +8,14 @@ import type { Session } from "./session";
 
 const MAYBE_HEADERLESS = /\.(raw|bin|dat|vol)$/i;
 
+/** What this page is opening now. Opened again meanwhile, it would be loaded twice, and undone in two steps. */
+const opening = new Set<string>();
+
 export async function openFile(session: Session, request: LoadRequest): Promise<void> {
-  const loaded = await session.attempt(load(request));
+  const key = JSON.stringify(request);
+  if (opening.has(key)) return;
+  opening.add(key);
+  const loaded = await session.attempt(load(request)).finally(() => opening.delete(key));
   if (!loaded) return;
   session.page({ drawer: "none", chosenFile: null, editedView: "main" });
   if (loaded.warning) session.notify("error", loaded.warning, loaded.remedy);

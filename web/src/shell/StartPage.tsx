@@ -69,7 +69,7 @@ function RecentList({ recent }: { recent: RecentFiles }): ReactNode {
     <ul className="recent-files">
       {recent.files.map((file) => (
         <li key={file.path}>
-          <button type="button" title={file.path} onClick={() => void openFile(session, { path: file.path, how: "replace" })}>
+          <button type="button" title={file.path} onClick={(event) => (event.detail > 1 ? undefined : void openFile(session, { path: file.path, how: "replace" }))}>
             {file.thumbnail ? <img src={file.thumbnail} alt="" /> : <Icon name="volume" />}
             <span className="file-name">{file.name}</span>
           </button>
