@@ -103,7 +103,7 @@ def test_a_page_that_is_opened_while_two_scenes_are_side_by_side_says_what_they_
     page.reload()
     expect(other).to_have_attribute("data-is-exact", "true")
     expect(page.locator(".layer-name")).to_have_text("first.npy")
-    expect(page.get_by_role("button", name="Slices")).to_be_enabled()
+    expect(page.get_by_role("button", name="Slices", exact=True)).to_be_enabled()
     assert (title(page), histogram(page)) == before
     page.keyboard.press("b")
     expect(other).to_have_count(0)
