@@ -80,7 +80,7 @@ def test_a_smooth_volume_is_stored_far_better_than_a_network_could(tmp_path: Pat
     voxels = waves((64, 48, 48), offset=-3)
     np.save(tmp_path / "waves.npy", voxels)
     report = compress(tmp_path / "waves.npy", tmp_path / "waves.plf", CompressionOptions(size=20_000, steps=20))
-    assert report.quality.psnr > 90 and report.field_bytes <= 20_000
+    assert report.quality.psnr > 90 and report.file_bytes <= 20_000
     with open_volume(tmp_path / "waves.plf") as opened:
         error = float(np.sqrt(np.mean((opened.read().astype(float) - voxels) ** 2)))
     assert 20 * np.log10(np.ptp(voxels) / error) == pytest.approx(report.quality.psnr, abs=0.1)

@@ -1,7 +1,8 @@
 """``pellucid compress``: compress a volume into a neural field of a given size, quality or error.
 
-Here: CompressionOptions, compress, and the Report of what came of it.
-Not here: training one model (fitting) or one for every brick (ensemble), bytes (pellucid.formats.neural_field).
+Here: compress, and the Report of what came of it.
+Not here: options and their checks (compression_options), training one model (fitting) or one for every brick
+(ensemble), bytes (pellucid.formats.neural_field).
 
 Trained models, and those that are being trained, are kept in a folder beside the output until it is written: the same
 command continues from there after an interruption.
@@ -9,25 +10,34 @@ command continues from there after an interruption.
 
 import hashlib
 import math
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from pellucid import progress
-from pellucid.box import Box, Shape
+from pellucid.box import Box
 from pellucid.engines.output_check import check_output
 from pellucid.engines.partial_output import PartialOutput
-from pellucid.errors import InvalidInput, OutputExists, SelectionNeeded
+from pellucid.errors import InvalidInput, SelectionNeeded
 from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
-from pellucid.formats.neural_field.container import write_file
+from pellucid.formats.neural_field.container import overhead, write_file
 from pellucid.formats.neural_field.field import Floats
 from pellucid.formats.neural_field.neural_volume import NeuralVolume, PlacedField, to_voxel_type
+from pellucid.formats.neural_field.stored_volume import header_document
+from pellucid.neural.compression_options import (
+    MAX_VALUE,
+    SMALLEST,
+    CompressionOptions,
+    check_options,
+    check_size,
+    check_values,
+    default_size,
+    training_devices,
+)
 from pellucid.neural.ensemble import BrickTask, Ensemble, brick_engine, coded_series, total_training, train_bricks
 from pellucid.neural.fitting import WARM_SHARE, FittingOptions, FittingRequest, network_of
 from pellucid.neural.lattice import brick_lattice, brick_sizes, choose_counts, default_ghost
@@ -40,44 +50,14 @@ from pellucid.volume.blocks import Block
 from pellucid.volume.series import open_series, time_steps
 from pellucid.volume.volume import Volume, open_volume
 
+__all__ = ["CompressionOptions", "Report", "compress"]
+
 MAX_TRIES = 6
-SMALLEST = 4096
-MIN_REFUSED = 1_000_000
-"""A field may be larger than its volume up to this size: small volumes are for trying things."""
-MAX_VALUE = 1e37
-"""Fields are float32: larger values, and differences of them, would become infinite."""
-TRAINING_VERSION = 1
+QUALITY_NAMES = ("psnr", "ssim", "max_error", "seconds")
+SPLINE_OVERHEAD = 64
+"""Of the description of a spline, which only some fields have, and of numbers with more digits than expected."""
+TRAINING_VERSION = 2
 """Changes with everything that makes earlier checkpoints useless."""
-
-
-@dataclass(frozen=True)
-class CompressionOptions:
-    """What to reach, and with what.
-
-    size: bytes of the neural part. parameters: how many, instead of a size. psnr: in dB; the smallest size that reaches
-    it is looked for. max_error: largest error of any voxel, in the volume's units. seconds: for training. batch: points
-    of a step. device: None for the best. is_rounded: whether features are rounded to few bits while they are trained.
-    bricks: along (z, y, x), each with a model of its own; "auto" by the volume's shape, None for one model. ghost:
-    voxels by which a brick reaches into its neighbours. workers: models trained at the same time, each in a process.
-    engine: where models are trained, by name; None for this machine.
-    """
-
-    size: int | None = None
-    parameters: int | None = None
-    psnr: float | None = None
-    max_error: float | None = None
-    seconds: float | None = None
-    steps: int | None = None
-    batch: int | None = None
-    model: str = "adaptive"
-    device: str | None = None
-    is_rounded: bool = True
-    seed: int = 42
-    overwrite: bool = False
-    bricks: Shape | str | None = None
-    ghost: int | None = None
-    workers: int | None = None
-    engine: str | None = None
 
 
 @dataclass(frozen=True)
@@ -106,14 +86,14 @@ class Report:
 def compress(source: str | Path | Location, output: str | Path, options: CompressionOptions | None = None) -> Report:
     """Write a volume as a neural field. Interrupted, the same call continues."""
     options, path = options or CompressionOptions(), Path(output)
-    _check(options, path)
+    check_options(options, path)
     with _opened(source) as volumes:
         check_output(path, [volumes[0].location])
         for volume in volumes:
-            _check_values(volume)
-        size = options.size or _default_size(volumes[0])
-        _check_size(size, volumes[0])
-        compressor = _Compressor(volumes, options, _devices(options.device))
+            check_values(volume)
+        size = options.size or default_size(volumes[0])
+        check_size(size, volumes[0])
+        compressor = _Compressor(volumes, options, training_devices(options.device))
         with _partial_output(path, volumes, options) as partial:
             folder = partial.folder / "models"
             fitted = [compressor.search(size, folder) if options.psnr else compressor.fit(size, folder)]
@@ -162,73 +142,6 @@ def _key(volumes: list[Volume], options: CompressionOptions) -> str:
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
-def _check(options: CompressionOptions, path: Path) -> None:
-    if path.suffix.lower() != ".plf":
-        raise InvalidInput(f"{path} is not a name for a neural field.", remedy="Use a name that ends in .plf.")
-    if path.exists() and not options.overwrite:
-        raise OutputExists(str(path))
-    if path.is_dir():
-        raise InvalidInput(f"{path} is a folder.", remedy="Use the name of a file, such as field.plf.")
-    if not path.absolute().parent.is_dir():
-        raise InvalidInput(f"The folder of {path} does not exist.", remedy="Create it first.")
-    numbers = {"size": options.size, "PSNR": options.psnr, "error": options.max_error, "time": options.seconds}
-    for name, value in numbers.items():
-        if value is not None and not (math.isfinite(value) and value > 0):
-            raise InvalidInput(f"The {name} {value} is not positive.", remedy="Use a positive number.")
-    if options.size is not None and options.size < SMALLEST:
-        raise InvalidInput(f"A field of {options.size} bytes is too small.", remedy=f"Use at least {SMALLEST} bytes.")
-    if isinstance(options.bricks, str) and options.bricks != "auto":
-        raise InvalidInput(f"Unknown bricks {options.bricks!r}.", remedy="Use three numbers (z, y, x), or auto.")
-    if not 0 <= options.seed < 2**63:
-        raise InvalidInput(f"The seed {options.seed} is out of range.", remedy="Use a whole number from 0 to 2^63 - 1.")
-
-
-def _check_values(volume: Volume) -> None:
-    low, high = volume.value_range
-    if not (math.isfinite(low) and math.isfinite(high)):
-        raise InvalidInput("The volume has no finite value range.", remedy="Replace NaN and infinite values first.")
-    if not -MAX_VALUE <= low <= high <= MAX_VALUE:
-        raise InvalidInput(
-            f"The values {low:.3g} to {high:.3g} are too large for a neural field.",
-            remedy=f"Scale the volume to values within {MAX_VALUE:.0e}.",
-        )
-    if volume.dtype.kind == "f":
-        for box in volume.box.tiles((64, *volume.shape[1:])):
-            if not np.isfinite(volume.read(box)).all():
-                raise InvalidInput(
-                    "The volume has voxels that are NaN or infinite.",
-                    remedy="Replace them first, for example with the smallest value.",
-                )
-
-
-def _default_size(volume: Volume) -> int:
-    """A hundredth of the volume, within what trains quickly."""
-    return int(min(max(volume.nbytes // 100, 1 << 15), 8 << 20))
-
-
-def _devices(name: str | None) -> tuple[str, ...]:
-    """Where to train: all GPUs if none is named."""
-    if name is None:
-        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-        return tuple(f"cuda:{number}" for number in range(count)) if count > 1 else ("cuda",) if count else ("cpu",)
-    if name.startswith("cuda") and not torch.cuda.is_available():
-        raise InvalidInput(
-            "PyTorch found no CUDA GPU on this machine.", remedy="Use --device cpu, or install PyTorch with CUDA."
-        )
-    is_known = re.fullmatch(r"cpu|cuda(:\d{1,3})?", name)
-    if not is_known or (":" in name and int(name[5:]) >= torch.cuda.device_count()):
-        raise InvalidInput(f"The device {name} does not exist.", remedy="Use cpu, cuda or cuda:0.")
-    return (name,)
-
-
-def _check_size(size: int, volume: Volume) -> None:
-    if size > max(volume.nbytes, MIN_REFUSED):
-        raise InvalidInput(
-            f"A field of {size:,} bytes is larger than the volume, which has {volume.nbytes:,}.",
-            remedy="Use a smaller size, or store the volume with a lossless codec.",
-        )
-
-
 class _Compressor:
     """A volume that is being compressed, or the steps of a series."""
 
@@ -268,7 +181,7 @@ class _Compressor:
         options, shape = self.options, self.volume.shape
         counts = choose_counts(shape, size) if isinstance(options.bricks, str) else options.bricks or (1, 1, 1)
         blocks = brick_lattice(shape, counts, default_ghost(shape, counts) if options.ghost is None else options.ghost)
-        sizes = brick_sizes(self.volume, blocks, size, SMALLEST)
+        sizes = brick_sizes(self.volume, blocks, size - self._overhead(blocks, size), SMALLEST // 2)
         workers = self._workers(len(blocks))
         requests = tuple(
             FittingRequest(block.outer, self.value_range, own, self._fitting(own / size, len(blocks) / workers), name)
@@ -276,6 +189,18 @@ class _Compressor:
         )
         task = self._task(self.volume, requests, folder, workers)
         return train_bricks(self.volume, blocks, task, self.engine, workers)
+
+    def _overhead(self, blocks: Sequence[Block], size: int) -> int:
+        """Bytes of the file beside those of the models: its header."""
+        share, fitting = size // len(blocks), self._fitting(1 / len(blocks), 1.0)
+        network = FittingRequest(blocks[0].outer, self.value_range, share, fitting).network()
+        placed = PlacedField(blocks[0].outer, network.to_field((MAX_VALUE / 3, MAX_VALUE / 3)))
+        volume = self.volume
+        stored = NeuralVolume(
+            volume.shape, volume.dtype, (placed,) * len(blocks), volume.spacing, volume.unit, volume.orientation,
+            dict.fromkeys(QUALITY_NAMES, math.pi),
+        )  # fmt: skip
+        return overhead(header_document(stored), len(blocks)) + SPLINE_OVERHEAD * len(blocks)
 
     def follow(self, t: int, before: Ensemble, folder: Path) -> Ensemble:
         """Train the models of a later step of a series; those of the step before are the start."""
@@ -351,12 +276,8 @@ class _Compressor:
     def write(self, path: Path, ensembles: list[Ensemble]) -> Report:
         quality, residual = self.measured(ensembles)
         training = total_training([ensemble.training for ensemble in ensembles])
-        facts = {
-            "psnr": min(quality.psnr, 999.0),
-            "ssim": quality.ssim,
-            "max_error": quality.max_error,
-            "seconds": training.seconds,
-        }
+        numbers = min(quality.psnr, 999.0), quality.ssim, quality.max_error, training.seconds
+        facts = dict(zip(QUALITY_NAMES, numbers, strict=True))
         stored = replace(self.stored(ensembles[0]), quality=facts)
         header, sections = coded_series(stored, ensembles)
         if self.options.max_error is not None:

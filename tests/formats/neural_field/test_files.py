@@ -239,6 +239,23 @@ def test_a_header_that_claims_gigabytes(path: Path) -> None:
         pellucid.open(str(path))
 
 
+@pytest.mark.parametrize("part", ["differences", "sections", "fields"])
+def test_a_header_of_many_entries_is_refused_at_once(path: Path, part: str) -> None:
+    """Each would take some microseconds to check, and 64 MB hold ten million."""
+    header = header_of(path) | {"sections": {}}
+    many = {
+        "differences": [[True] * 300] * 3000,
+        "sections": {f"{n:x}": [0, 0, 0] for n in range(600_000)},
+        "fields": [header["fields"][0] | {"grids": [[1, 2, 2, 2]] * 200_000}],
+    }
+    text = json.dumps({**header, part: many[part]}, separators=(",", ":")).encode()
+    fixed = struct.pack("<8sIII", path.read_bytes()[:8], VERSION, len(text), zlib.crc32(text))
+    changed = path.with_name("changed.plf")
+    changed.write_bytes(fixed + text + bytes(4096))
+    with pytest.raises(Corrupted, match=r"more (entries|sections) than"):
+        pellucid.open(str(changed))
+
+
 def test_transforms_beyond_measure_are_refused(tmp_path: Path) -> None:
     field = plain_field()
     for value in (np.nan, np.inf, 1e20):

@@ -20,6 +20,7 @@ from pellucid.formats.local_files import written_whole
 MAGIC = b"\x89PLF\r\n\x1a\n"
 VERSION = 1
 MAX_HEADER = 64 << 20
+MAX_SECTIONS = 1 << 19
 _FIXED = struct.Struct("<8sIII")
 _ALIGNMENT = 64
 
@@ -39,6 +40,13 @@ def write_file(path: Path, header: dict[str, Any], sections: dict[str, bytes]) -
             file.write(data)
         file.flush()
         os.fsync(file.fileno())
+
+
+def overhead(header: dict[str, Any], sections: int) -> int:
+    """Bytes of a file beside those of its sections, at most."""
+    table = {f"field{number}": [1 << 40, 1 << 40, 1 << 32] for number in range(sections)}
+    text = json.dumps({**header, "sections": table}, separators=(",", ":")).encode()
+    return _aligned(_FIXED.size + len(text)) + _ALIGNMENT * sections
 
 
 class FileSections:
@@ -101,6 +109,8 @@ class FileSections:
         table = self.header.pop("sections", None)
         if not isinstance(table, dict):
             raise Corrupted(str(self.path), "its table of sections is missing")
+        if len(table) > MAX_SECTIONS:
+            raise Corrupted(str(self.path), "it claims more sections than a file may have")
         for name, entry in table.items():
             is_good = isinstance(entry, list) and len(entry) == 3 and all(type(n) is int and n >= 0 for n in entry)
             if not is_good:

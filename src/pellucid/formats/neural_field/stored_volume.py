@@ -44,6 +44,8 @@ MAX_NUMBER = 1e6
 MAX_VALUE = 1e38
 MAX_RESIDUAL_BRICK = 256
 MAX_TIMES = 1 << 16
+MAX_ITEMS = 1 << 19
+"""Numbers, texts and names in a header: each takes far longer to check than to send."""
 MAX_CHAIN = 64
 """Steps of a series that are stored as differences one after the other: all are decoded to read the last."""
 
@@ -138,6 +140,11 @@ def to_sections(volume: NeuralVolume, steps: tuple[Steps, ...]) -> tuple[dict[st
     sections = {}
     for number, (placed, own) in enumerate(zip(volume.fields, steps, strict=True)):
         sections[f"field{number}"] = coded_field(placed.field, own)
+    return header_document(volume), sections
+
+
+def header_document(volume: NeuralVolume) -> dict[str, Any]:
+    """The header of a file, as JSON."""
     header = StoredHeader(
         volume.shape, volume.dtype.name, volume.spacing, volume.unit, tuple(_described(one) for one in volume.fields)
     )
@@ -145,7 +152,7 @@ def to_sections(volume: NeuralVolume, steps: tuple[Steps, ...]) -> tuple[dict[st
     del document["differences"]
     document["orientation"] = to_attributes(volume.orientation)
     document["quality"] = dict(volume.quality)
-    return document, sections
+    return document
 
 
 def step_prefix(t: int) -> str:
@@ -181,6 +188,8 @@ class StoredSeries:
         with naming_damage(path, "its header is not that of a neural field"):
             if len(document["fields"]) > MAX_FIELDS or len(document.get("differences", ())) >= MAX_TIMES:
                 raise ValueError("more fields or steps than a file may have")
+            if is_longer_than(document, MAX_ITEMS):
+                raise ValueError("more entries than a file may have")
             self.header = from_json(StoredHeader, document, "the header")
             self._orientation = from_attributes(orientation) if isinstance(orientation, dict) else None
         _check(path, self.header)
@@ -215,6 +224,19 @@ class StoredSeries:
         if self.header.differences:
             self._decoded[number] = t, arrays
         return _decoded(data, stored, arrays)
+
+
+def is_longer_than(document: Any, limit: int) -> bool:
+    """Whether a JSON document has more entries, at any depth."""
+    count, open_parts = 0, [document]
+    while open_parts:
+        part = open_parts.pop()
+        values = list(part.values()) if isinstance(part, dict) else part
+        count += len(values)
+        if count > limit:
+            return True
+        open_parts += [one for one in values if isinstance(one, dict | list)]
+    return False
 
 
 def _numbers(quality: Any) -> Mapping[str, float]:
