@@ -27,6 +27,7 @@ from pellucid.instance.protocol import (
     server_messages,
     shared_types,
     slice_bodies,
+    training_bodies,
     view_bodies,
 )
 from pellucid.rendering import measures, scene, slice_image, slice_options
@@ -59,6 +60,7 @@ def generate() -> str:
         *denoising_bodies.BODIES,
         *reconstruction.BODIES,
         *slice_bodies.BODIES,
+        *training_bodies.BODIES,
         *view_bodies.BODIES,
     )
     sent = set(get_args(client_messages.Incoming)) | set(bodies)

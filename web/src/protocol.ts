@@ -826,6 +826,16 @@ export interface ModelList {
   readonly type: "models";
 }
 
+/** How far the training of a neural field is, whose preview is the first volume; as in TrainingState. */
+export interface ShownTraining {
+  readonly name: string;
+  readonly step: number;
+  readonly psnr: number;
+  readonly grids: readonly (readonly (readonly [number, number, number])[])[];
+  readonly is_running: boolean;
+  readonly type: "training";
+}
+
 /** Where the time of a frame went on the instance's side, in milliseconds.
  * input: from the arrival of the message to the start of drawing. encode: this frame's own. */
 export interface StageTimes {
@@ -1113,6 +1123,21 @@ export interface SliceWindowRequest {
   readonly index: number;
   readonly layer?: number;
   readonly percents?: readonly [number, number];
+}
+
+/** PUT /api/training: how far the training of a neural field is, whose preview is the first volume of the scene.
+ * psnr: in dB. grids: eight corners (x, y, z) of each of its feature grids, with x in the lowest bit of their number;
+ * -1 and 1 are the ends of the volume. */
+export interface TrainingState {
+  readonly name: string;
+  readonly step: number;
+  readonly psnr: number;
+  readonly grids?: readonly (readonly (readonly [number, number, number])[])[];
+}
+
+/** PUT /api/compare: whether the scene as it is now stays beside the one that changes. */
+export interface Comparison {
+  readonly is_on: boolean;
 }
 
 /** PUT /api/camera. */
@@ -1556,7 +1581,8 @@ export type Outgoing =
   | ProbeResult
   | CrossHair
   | Reconstructions
-  | ModelList;
+  | ModelList
+  | ShownTraining;
 
 export type Header =
   | FrameHeader

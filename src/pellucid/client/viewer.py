@@ -6,7 +6,7 @@ Not here: starting and finding viewers (launch), the asynchronous version (async
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -106,6 +106,14 @@ class ViewerLifecycle:
                 self._connection.ask("DELETE", f"/api/shares/{one['id']}")
                 return
         raise InvalidInput("The viewer has no such link.", remedy="Use a link from share() that was not revoked.")
+
+    def compare(self, is_on: bool = True) -> None:
+        """Keep the scene as it is now beside the one that changes; what is shown next is compared with it."""
+        self._connection.ask("PUT", "/api/compare", {"is_on": is_on})
+
+    def show_training(self, state: Mapping[str, object] | None) -> None:
+        """How far a training is (TrainingState of the protocol); None: show none any more."""
+        self._connection.ask("DELETE" if state is None else "PUT", "/api/training", state)
 
     def wait(self) -> None:
         """Wait until the viewer stops: in the page, by Ctrl-C here, or by its idle timeout."""

@@ -30,6 +30,7 @@ from pellucid.instance.routes import (
     sources,
     static_page,
     tasks,
+    training,
     transfer_socket,
 )
 from pellucid.instance.session import Session
@@ -56,7 +57,7 @@ def create_app(session: Session) -> FastAPI:
     app.state.session = session
     dependencies.add_refusals(app)
     volumes = (scene, slices, labels, measures, models, sources, recent, tasks, sharing)
-    for module in (*volumes, networks, reconstruction, denoising):
+    for module in (*volumes, networks, reconstruction, denoising, training):
         app.include_router(module.router)
     sessions.add(app, session.access)
     transfer_socket.add(app, session)

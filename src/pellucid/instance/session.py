@@ -176,6 +176,7 @@ class Session:
             put(layers)
         put(self.shadings.message(allows(capability, "own")))
         put(self.models.message())
+        put(self.models.training)
         put(self.worker_events.status)
         put(self.idle.message())
         put(self.slicing.message())

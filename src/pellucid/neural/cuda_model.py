@@ -149,7 +149,7 @@ class CudaModel:
         ]
         return torch.tensor(rows, device=self._device)
 
-    def _store(self) -> None:
+    def store(self) -> None:
         """Put parameters back into the network, rounded where that was asked for."""
         groups = self._network.grid_groups()
         grids = self._grid_bytes.cpu().numpy().view(_GRID)

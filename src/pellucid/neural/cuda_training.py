@@ -81,7 +81,7 @@ class CudaTrainer(CudaModel):
                     if on_step and on_step(step + 1, result.losses[-1]):
                         break
             result.seconds = self._since(start)
-            self._store()
+            self.store()
         result.rounding_steps = self.rounding_steps
         return result
 
@@ -106,7 +106,7 @@ class CudaTrainer(CudaModel):
 
     def _start_rounding(self) -> None:
         with torch.no_grad():
-            self._store()
+            self.store()
         self.rounding_steps = rounding_steps(self._network.grid_groups(), self._options.rounding)
         groups = self._network.grid_groups()
         firsts = np.cumsum([0, *(group.features.shape[0] for group in groups)])

@@ -28,6 +28,7 @@ from pellucid.neural.network import FieldNetwork
 from pellucid.neural.samples import BlockSamples, Samples, VolumeSamples, to_tensor
 from pellucid.neural.spline_fitting import FittedSpline, SplineResidual, choose_spline, fit_spline
 from pellucid.neural.training import OnStep, Training, TrainingOptions, network_arrays, rounding_steps, train
+from pellucid.neural.training_watch import Snapshots
 from pellucid.volume.volume import Volume
 
 BITS = 4.3
@@ -113,10 +114,12 @@ def fit(volume: Volume, request: FittingRequest, device: torch.device, path: Pat
     spline = _spline(volume, request)
     network = request.network(spline).to(device)
     checkpoint = TrainingCheckpoint(path.with_suffix(".training.npz"))
+    value_range, base = network_range(request, spline), spline.grid if spline else None
+    snapshots = Snapshots(network, request.name, volume.shape, request.box, value_range, base)
     if spline:
         volume = SplineResidual(volume, request.box, spline.grid).volume
-    samples = _samples(volume, request.box, network_range(request, spline), device)
-    training = _train(network, samples, device, request, checkpoint)
+    samples = _samples(volume, request.box, value_range, device)
+    training = _train(network, samples, snapshots, request, checkpoint)
     relative = ROUNDING if request.options.is_rounded else FINE
     known = list(request.start.steps.grids) if request.start else training.rounding_steps
     grids = known or rounding_steps(network.grid_groups(), relative)
@@ -239,11 +242,11 @@ def _parameters_for(size: int) -> int:
 def _train(
     network: FieldNetwork,
     samples: Samples,
-    device: torch.device,
+    snapshots: Snapshots,
     request: FittingRequest,
     checkpoint: TrainingCheckpoint,
 ) -> Training:
-    options, on_gpu = request.options, device.type == "cuda"
+    options, on_gpu = request.options, next(network.parameters()).is_cuda
     steps = options.steps or (12_000 if on_gpu else 4_000)
     training = TrainingOptions(
         steps=steps if options.seconds is None else max(steps, 1_000_000 if options.steps is None else steps),
@@ -259,18 +262,20 @@ def _train(
         training = replace(training, rounding=0.0, rounding_steps=known)
     low, high = samples.value_range
     gain_db = 20 * math.log10(max(np.ptp(request.value_range), 1e-300) / max(high - low, 1e-300))
-    with _reported(request.name, training, gain_db) as on_step:
+    with _reported(request.name, training, gain_db, snapshots) as on_step:
         if on_gpu and isinstance(samples, VolumeSamples):
             from pellucid.neural.cuda_model import can_train_fused
             from pellucid.neural.cuda_training import CudaTrainer
 
             if can_train_fused(network):
-                return CudaTrainer(network, samples, training, at_voxels=True).train(on_step)
+                trainer = CudaTrainer(network, samples, training, at_voxels=True)
+                snapshots.before = trainer.store
+                return trainer.train(on_step)
         return train(network, samples, training, on_step, checkpoint)
 
 
 @contextmanager
-def _reported(name: str, options: TrainingOptions, gain_db: float) -> Iterator[OnStep]:
+def _reported(name: str, options: TrainingOptions, gain_db: float, snapshots: Snapshots) -> Iterator[OnStep]:
     """Shows the progress of a training, and ten times the PSNR so far. gain_db: of the range of the volume over the one
     that is trained on."""
     start, is_timed, tenths = time.monotonic(), math.isfinite(options.seconds), {-1}
@@ -282,9 +287,12 @@ def _reported(name: str, options: TrainingOptions, gain_db: float) -> Iterator[O
             done = int(time.monotonic() - start) if is_timed else step
             bar.advance(max(0, min(done, total) - bar.done))
             tenth = done * 10 // total
+            psnr = gain_db - 10 * math.log10(max(loss, 1e-30))
+            if snapshots.is_due:
+                snapshots.take(step, psnr)
             if tenth not in tenths and loss > 0:
                 tenths.add(tenth)
-                progress.note(f"PSNR so far: {gain_db - 10 * math.log10(loss):.2f} dB after {step:,} steps")
+                progress.note(f"PSNR so far: {psnr:.2f} dB after {step:,} steps")
 
         yield on_step
 

@@ -19,6 +19,13 @@ export function extentOf(layer: LayerDescription, box: Box | null): Extent {
   };
 }
 
+/** The centres of the first and the last voxel of an unmoved layer. */
+export function centresOf(layer: LayerDescription): Extent {
+  const [dz, dy, dx] = layer.spacing;
+  const [nz, ny, nx] = layer.shape;
+  return { low: [0, 0, 0], high: [(nx - 1) * dx, (ny - 1) * dy, (nz - 1) * dz] };
+}
+
 /** The centre of a voxel (z, y, x) in the world. */
 export function worldOf(layer: LayerDescription, voxel: readonly [number, number, number]): Vector {
   const [dz, dy, dx] = layer.spacing;

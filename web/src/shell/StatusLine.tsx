@@ -10,6 +10,7 @@ import { useSelect } from "../state/store";
 export function StatusLine(): ReactNode {
   return (
     <footer className="status number grows">
+      <TrainingState />
       <Under />
       <ImageState />
     </footer>
@@ -33,6 +34,20 @@ function Under(): ReactNode {
         voxel (x, y, z) {x}, {y}, {z}
       </span>
       <span className="hint is-wide-only">position (x, y, z) {hit.position.map((one) => short(one)).join(", ")} {withUnit(0, unit).slice(2)}</span>
+    </span>
+  );
+}
+
+/** How far the neural field is whose training is shown. */
+function TrainingState(): ReactNode {
+  const training = useSelect((state) => state.training);
+  if (!training) return null;
+  return (
+    <span className="under">
+      <b>{(training.psnr ?? 0).toFixed(2)} dB</b>
+      <span className="hint">
+        {training.name}, step {(training.step ?? 0).toLocaleString("en")}
+      </span>
     </span>
   );
 }

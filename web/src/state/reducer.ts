@@ -99,6 +99,8 @@ function heard(state: PageState, message: Outgoing, atMs: number): PageState {
       return message.by !== "" && message.by === state.welcome?.client ? state : { ...state, crossHair: message };
     case "reconstructions":
       return withReconstructions(state, message);
+    case "training":
+      return { ...state, training: message.is_running ? message : null };
     case "models":
       return { ...state, models: message.models };
     case "shutting_down":

@@ -18,6 +18,7 @@ import type {
   RunningModel,
   Shading,
   SceneState,
+  ShownTraining,
   SliceAxis,
   SliceHeader,
   TaskStatus,
@@ -139,6 +140,8 @@ export interface PageState {
   shadings: readonly Shading[];
   /** Users' models whose volumes are in the scene. */
   models: readonly RunningModel[];
+  /** The neural field that is being trained, if one is shown. */
+  training: ShownTraining | null;
   controls: ControlsStatus | null;
   worker: WorkerStatus | null;
   tasks: Readonly<Record<string, Progress>>;
@@ -172,6 +175,7 @@ export const BEGINNING: PageState = {
   layersOf: {},
   shadings: [],
   models: [],
+  training: null,
   controls: null,
   worker: null,
   tasks: {},

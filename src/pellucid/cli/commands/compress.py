@@ -5,7 +5,9 @@ Not here: compressing (pellucid.neural.compression).
 """
 
 import argparse
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pellucid.box import Shape
 from pellucid.cli.arguments import (
@@ -17,7 +19,12 @@ from pellucid.cli.arguments import (
     source_location,
     time_argument,
 )
+from pellucid.cli.browser import has_browser, open_browser
 from pellucid.cli.optional_packages import requires_extra
+from pellucid.formats.location import Location
+
+if TYPE_CHECKING:
+    from pellucid.neural.compression import CompressionOptions, Report
 
 MODELS = ("adaptive", "pyramid", "amgsrn", "fvsrn", "ngp")
 
@@ -66,6 +73,9 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     )
     add_device(parser)
     parser.add_argument("--seed", type=int, default=42, help="seed of the random numbers")
+    parser.add_argument(
+        "--view", action="store_true", help="show the training in the browser, beside the volume, until Ctrl-C"
+    )
     parser.add_argument("--overwrite", action="store_true", help="overwrite an existing output")
     parser.set_defaults(run=run)
 
@@ -88,7 +98,14 @@ def run(options: argparse.Namespace) -> int:
         workers=options.workers,
         engine=options.engine,
     )
-    report = compress(source_location(options), options.output, chosen)
+    if options.view:
+        _compress_in_view(source_location(options), options.output, chosen)
+    else:
+        _print_report(compress(source_location(options), options.output, chosen))
+    return 0
+
+
+def _print_report(report: "Report") -> None:
     quality = report.quality
     print(f"wrote {report.path}: {report.file_bytes:,} bytes, {report.ratio:,.1f} times smaller")
     print(f"field {report.field_bytes:,} bytes, residual {report.residual_bytes:,} bytes; {report.parameters:,} values")
@@ -99,7 +116,28 @@ def run(options: argparse.Namespace) -> int:
     print(
         f"trained {report.training.steps:,} steps{models} in {report.training.seconds:.1f} s on {report.device}{memory}"
     )
-    return 0
+
+
+def _compress_in_view(source: Location, output: Path, chosen: "CompressionOptions") -> None:
+    """Compress while a viewer shows the training, which stays until the user ends it or the command."""
+    from pellucid.client.launch import start
+    from pellucid.client.training_view import TrainingView
+    from pellucid.neural.compression import compress
+    from pellucid.neural.training_watch import preview_shape, watching
+    from pellucid.volume.volume import open_volume
+
+    with open_volume(source) as volume, start(roots=[output.absolute().parent]) as viewer:
+        print(viewer.url, flush=True)
+        if has_browser():
+            open_browser(viewer.url)
+        with TrainingView(viewer, volume, preview_shape(volume.shape)) as view:
+            with watching(view.show):
+                report = compress(source, output, chosen)
+            view.finish(output)
+        _print_report(report)
+        print("The viewer stays open. Press Ctrl-C to stop.", flush=True)
+        with suppress(KeyboardInterrupt):
+            viewer.wait()
 
 
 def bricks_argument(text: str) -> Shape | str:

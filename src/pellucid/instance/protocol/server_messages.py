@@ -29,7 +29,7 @@ from pellucid.instance.protocol.shared_types import (
     Voxel,
     WorkerState,
 )
-from pellucid.rendering.camera import Camera
+from pellucid.rendering.camera import Camera, Vector
 from pellucid.rendering.scene import Scene
 from pellucid.rendering.slice_image import Region, SliceAxis, SliceRectangle
 
@@ -177,6 +177,18 @@ class ModelList:
 
 
 @dataclass(frozen=True)
+class ShownTraining:
+    """How far the training of a neural field is, whose preview is the first volume; as in TrainingState."""
+
+    name: str = ""
+    step: int = 0
+    psnr: float = 0.0
+    grids: tuple[tuple[Vector, ...], ...] = ()
+    is_running: bool = False
+    type: Literal["training"] = "training"
+
+
+@dataclass(frozen=True)
 class Progress:
     """Progress of a task. total: None if unknown. unit: "B" for bytes, else a noun in the plural.
 
@@ -316,5 +328,6 @@ Outgoing = (
     | CrossHair
     | Reconstructions
     | ModelList
+    | ShownTraining
 )
 Header = FrameHeader | SliceHeader

@@ -1,4 +1,5 @@
-"""The users' models whose volumes are in the scene: what each is, and how many points it evaluates at once.
+"""The users' models whose volumes are in the scene: what each is, and how many points it evaluates at once; and the
+neural field that is being trained, if one is shown.
 
 Here: RunningModels.
 Not here: starting one (model_layers), the process that runs it (workers.user_code).
@@ -8,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pellucid.errors import NotFound
-from pellucid.instance.protocol.server_messages import ErrorMessage, ModelList, RunningModel
+from pellucid.instance.protocol.server_messages import ErrorMessage, ModelList, RunningModel, ShownTraining
 from pellucid.workers.protocol.module_requests import SetBatch
 
 if TYPE_CHECKING:
@@ -21,9 +22,15 @@ class RunningModels:
     def __init__(self, session: "Session") -> None:
         self._session = session
         self._models: dict[str, RunningModel] = {}
+        self.training = ShownTraining()
 
     def message(self) -> ModelList:
         return ModelList(tuple(self._models.values()))
+
+    def show_training(self, training: ShownTraining) -> None:
+        """A neural field is being trained by another process."""
+        self.training = training
+        self._session.broadcast(training)
 
     def add(self, model: RunningModel) -> None:
         self._models[model.source] = model
