@@ -148,5 +148,5 @@ def test_what_a_front_needs(group: WorkerGroup) -> None:
     with pytest.raises(InvalidInput, match=r"A front needs blocks with a halo of 1"):
         assert advance_front(send_gpu(np.zeros((4, 4, 4), np.float32))).handle
     whole = DeviceBlock(group.send(np.zeros((4, 4, 4), np.uint8), group.workers[0], (1, 1, 1)))
-    with pytest.raises(InvalidInput, match=r"are no float32"):
+    with pytest.raises(InvalidInput, match=r"are not float32"):
         assert advance_front(whole).handle

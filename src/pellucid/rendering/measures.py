@@ -53,9 +53,7 @@ class Measure:
         fewest, most = POINTS[self.kind]
         if not fewest <= len(self.points) <= min(most, MAX_POINTS):
             needed = fewest if most == fewest else f"{fewest} to {MAX_POINTS}"
-            raise InvalidInput(
-                f"A measure of kind {self.kind} cannot have {len(self.points)} points.", remedy=f"Use {needed}."
-            )
+            raise InvalidInput(f"A measure of kind {self.kind} has {len(self.points)} points.", remedy=f"Use {needed}.")
         check_finite("A measure at a point", *(number for point in self.points for number in point))
         if self.layer < 0:
             raise InvalidInput(f"Invalid layer {self.layer} of a measure.", remedy="Use 0 or more.")

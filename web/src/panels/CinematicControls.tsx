@@ -31,7 +31,7 @@ const LIGHT: readonly Control[] = [
   { part: "lamp", label: "Lamp", low: 0, high: 4 },
   { part: "lamp_deg", label: "Softness of shadows (°)", low: 0, high: 60 },
   { part: "strength", label: "Environment light", low: 0, high: 4 },
-  { part: "turn_deg", label: "Environment turned (°)", low: -180, high: 180 },
+  { part: "turn_deg", label: "Environment rotation (°)", low: -180, high: 180 },
 ];
 
 const MATTER: readonly Control[] = [
@@ -43,7 +43,7 @@ const MATTER: readonly Control[] = [
 
 const LENS: readonly Control[] = [
   { part: "aperture", label: "Aperture", low: 0, high: 0.2 },
-  { part: "focus", label: "Focus (of the distance)", low: 0.5, high: 1.5 },
+  { part: "focus", label: "Focus (relative to the distance)", low: 0.5, high: 1.5 },
 ];
 
 const SAMPLES: Control = { part: "samples", label: "Paths per pixel", low: 1, high: 1024, step: 1, isLogarithmic: true };

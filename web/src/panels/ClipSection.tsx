@@ -85,7 +85,7 @@ function Planes({ chosen, description }: { chosen: ChosenVolume; description: La
         // Planes have no names: the index identifies them.
         <PlaneNumbers key={index} index={index} plane={plane} centre={centre} />
       ))}
-      <Button icon="plus" look="plain" title="A plane through the middle; what is before it is hidden" onClick={add}>
+      <Button icon="plus" look="plain" title="Add a plane through the middle; everything in front of it is hidden" onClick={add}>
         Add a plane facing you
       </Button>
     </div>

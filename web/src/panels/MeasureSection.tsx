@@ -48,7 +48,7 @@ export function MeasureSection(): ReactNode {
         <Card key={index} measure={measure} index={index} unit={unit} isNew={kind === "note" && index === measures.length - 1 && measure.text === ""} />
       ))}
       <div className="row">
-        {kind && KINDS[kind].isOpen && count >= KINDS[kind].points ? <Button title="The last point is the end (Enter)" onClick={() => finishMeasure(session)}>Finish</Button> : null}
+        {kind && KINDS[kind].isOpen && count >= KINDS[kind].points ? <Button title="Finish at the last point (Enter)" onClick={() => finishMeasure(session)}>Finish</Button> : null}
         {kind ? <Button title="Stop measuring; the measures stay" onClick={() => choose(kind)}>Done</Button> : null}
         {measures.length > 0 ? <Button title="Download the measures as JSON" onClick={() => void download("json")}>JSON</Button> : null}
       </div>

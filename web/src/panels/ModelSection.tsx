@@ -33,7 +33,7 @@ export function ModelSection({ chosen }: { chosen: ChosenVolume }): ReactNode {
           onChange={(points) => void session.attempt(setBatch(model.task, { batch: Number(points) }))}
         />
       ) : null}
-      {model.is_halved ? <p className="hint">Memory did not suffice for more.</p> : null}
+      {model.is_halved ? <p className="hint">There is not enough memory for more.</p> : null}
       <Slider
         label="Samples per ray"
         value={samplesPerRay(shape, step)}

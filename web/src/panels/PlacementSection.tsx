@@ -58,7 +58,7 @@ function UnitField({ unit, onChange }: { unit: string; onChange: (unit: string) 
         className="field is-number"
         type="text"
         list="units"
-        title="What the spacing is in, such as mm or µm"
+        title="Unit of the spacing, such as mm or µm"
         maxLength={MAX_UNIT}
         placeholder="none"
         value={typed}

@@ -39,7 +39,7 @@ export function ViewSection(): ReactNode {
           <span className="label">Background</span>
           <input
             type="color"
-            title="Colour behind the scene"
+            title="Background colour"
             className="swatch"
             value={hex([background[0], background[1], background[2]])}
             onChange={(event) => session.set(["background"], [...fromHex(event.currentTarget.value), background[3]])}

@@ -16,6 +16,6 @@ export const SHADINGS: Record<ShadingName, { label: string; title: string }> = {
   shadow: { label: "Shadow", title: "Shadows cast through the volume (single scattering)" },
   occlusion: { label: "Occlusion", title: "Ambient occlusion" },
   full: { label: "Full", title: "Gradient, shadows and ambient occlusion together" },
-  cinematic: { label: "Cinematic", title: "Paths of light, with soft shadows and light that is scattered again and again" },
+  cinematic: { label: "Cinematic", title: "Path tracing: soft shadows and multiple scattering" },
   user: { label: "User", title: "A custom shading that you write" },
 };

@@ -38,7 +38,7 @@ const SLICES: readonly [string, string][] = [
   ["1 2 3 4", "The scene alone, beside slices, four equal views, slices alone"],
   ["↑ ↓", "Next and previous slice; so does the wheel"],
   ["+ −", "Zoom; so does Ctrl and the wheel"],
-  ["0", "All of the slice"],
+  ["0", "The whole slice"],
   ["Shift drag", "Pan"],
   ["Ctrl drag", "Contrast and brightness"],
 ];

@@ -33,9 +33,9 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add_viewer(parser)
     parser.add_argument(
         "--engine", default="", metavar="NAME",
-        help="draw with Device Workers, which have the volume in blocks: spark://HOST:PORT, or local",
+        help="render with Device Workers, which hold the volume in blocks: spark://HOST:PORT, or local",
     )  # fmt: skip
-    parser.add_argument("--workers", type=int, metavar="N", help="with --engine local: how many Device Workers")
+    parser.add_argument("--workers", type=int, metavar="N", help="with --engine local: number of Device Workers")
     parser.set_defaults(run=run)
 
 

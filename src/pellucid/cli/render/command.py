@@ -89,7 +89,7 @@ def _add_look(group: "argparse._ArgumentGroup") -> None:
         "--shading",
         type=shading_argument,
         choices=SHADINGS,
-        help="lighting model; ao means occlusion, full all of them, cinematic paths of light",
+        help="lighting model; ao is occlusion, full is gradient, shadow and occlusion, cinematic is path tracing",
     )
     group.add_argument(
         "--range", type=range_argument, metavar="LOW,HIGH", help="values mapped to the ends of the transfer function"
@@ -130,19 +130,38 @@ def _add_look(group: "argparse._ArgumentGroup") -> None:
 
 
 def _add_cinematic(group: "argparse._ArgumentGroup") -> None:
-    group.add_argument("--samples", type=count_argument, metavar="N", help="paths of light for every pixel (256)")
-    group.add_argument("--environment", help="light from all around: studio, sky, overcast, or a .hdr or .exr file")
-    group.add_argument("--exposure", type=positive_argument, metavar="FACTOR", help="brightness of the image (1)")
-    group.add_argument("--lamp", type=number_argument, metavar="FACTOR", help="strength of the lamp above left (1)")
     group.add_argument(
-        "--surface", type=number_argument, metavar="SHARE", help="from 0, a cloud, to 1, glossy surfaces (1)"
+        "--samples",
+        type=count_argument,
+        metavar="N",
+        help="paths for every pixel, with --shading cinematic (default: 256)",
+    )
+    group.add_argument("--environment", help="environment light: studio, sky, overcast, or a .hdr or .exr file")
+    group.add_argument(
+        "--exposure", type=positive_argument, metavar="FACTOR", help="brightness of the image (default: 1)"
     )
     group.add_argument(
-        "--aperture", type=number_argument, metavar="SHARE", help="of the lens, over the distance to the target (0)"
+        "--lamp", type=number_argument, metavar="FACTOR", help="strength of the lamp above left (default: 1)"
     )
-    group.add_argument("--focus", type=positive_argument, metavar="SHARE", help="distance that is sharp, likewise (1)")
-    group.add_argument("--scatterings", type=count_argument, metavar="N", help="of one path, at the most (24)")
-    group.add_argument("--no-denoise", action="store_true", help="leave the noise of the paths in the image")
+    group.add_argument(
+        "--surface", type=number_argument, metavar="SHARE", help="from 0 (a cloud) to 1 (glossy surfaces; default)"
+    )
+    group.add_argument(
+        "--aperture",
+        type=number_argument,
+        metavar="SHARE",
+        help="aperture of the lens, relative to the distance to the target (default: 0)",
+    )
+    group.add_argument(
+        "--focus",
+        type=positive_argument,
+        metavar="SHARE",
+        help="focal distance, relative to the distance to the target (default: 1)",
+    )
+    group.add_argument(
+        "--scatterings", type=count_argument, metavar="N", help="maximum number of scatterings of a path (default: 24)"
+    )
+    group.add_argument("--no-denoise", action="store_true", help="do not filter the noise of cinematic images")
 
 
 def _add_camera(group: "argparse._ArgumentGroup") -> None:

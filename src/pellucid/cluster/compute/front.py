@@ -51,7 +51,7 @@ def advance_front(
     if output is None or (output.shape, output.halo) != (times.shape, times.halo) or min(times.halo) < 1:
         raise InvalidInput("A front needs blocks with a halo of 1.", remedy="Pass halo=1.")
     if times.dtype != np.float32 or any(one.dtype != np.float32 or one.shape != times.shape for one in inputs):
-        raise InvalidInput("Times and speeds differ in shape, or are no float32.", remedy="Use float32 for both.")
+        raise InvalidInput("Times and speeds have different shapes or are not float32.", remedy="Use float32 for both.")
     _start(times, output, request)
     tiles = FrontTiles(context.device, output, inputs[1] if len(inputs) > 1 else None, request)
     updated = tiles.run(request.max_rounds, context)

@@ -28,7 +28,7 @@ def read_radiance_map(path: Path) -> Voxels:
     except Exception as error:  # Decoders raise whatever they like.
         raise InvalidInput(f"Cannot read {path}: {error}.", remedy="Check that it is a .hdr or .exr file.") from error
     if pixels.ndim != 3 or pixels.shape[-1] < 3 or min(pixels.shape[:2]) < 2:
-        raise InvalidInput(f"{path} is not a map of light.", remedy="Use an image with red, green and blue.")
+        raise InvalidInput(f"{path} is not an environment map.", remedy="Use an image with red, green and blue.")
     light = np.nan_to_num(pixels[..., :3].astype(np.float32), posinf=BRIGHTEST).clip(0, BRIGHTEST)
     return np.ascontiguousarray(_smaller(light))
 

@@ -66,8 +66,8 @@ class RunningModels:
             self._tell()
         self._session.broadcast(
             ErrorMessage(
-                f"Memory did not suffice for so many points at once: the batch was halved to {batch:,}.",
-                "Nothing has to be done. Choose a larger batch when memory is free again.",
+                f"There was not enough memory for so many points at once: the batch was halved to {batch:,}.",
+                "No action is needed. Choose a larger batch when memory is free again.",
                 self._session.history.revision,
             ),
             "own",

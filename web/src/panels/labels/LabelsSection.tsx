@@ -93,7 +93,7 @@ function LabelRows({ table, index, labels }: { table: LabelList; index: number; 
           type="search"
           placeholder={`${table.rows.length.toLocaleString("en")} ${table.rows.length === 1 ? "label" : "labels"}: number or name`}
           aria-label="Find a label"
-          title="Show only labels whose number or name has this in it"
+          title="Show only labels whose number or name contains this text"
           value={search}
           onChange={(event) => setSearch(event.currentTarget.value)}
         />
