@@ -38,7 +38,7 @@ STRENGTHS: dict[str, Sequence[float]] = {
     "Gaussian": (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.7, 2.0, 2.5),
     "median": (3, 5, 7),
     "total variation": (0.02, 0.04, 0.06, 0.08, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.4),
-    "BM3D": (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0),
+    "BM3D": (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 11.0, 15.0),
 }
 """Of BM3D in standard deviations of the noise, of total variation in contrasts, else in voxels."""
 Measured = dict[str, dict[str, float]]

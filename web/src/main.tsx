@@ -11,6 +11,7 @@ import "./styles/dialog.css";
 import "./styles/layout.css";
 import "./styles/loadingScreen.css";
 import "./styles/panels.css";
+import "./styles/plot.css";
 import "./styles/shell.css";
 import "./styles/startPage.css";
 import "./styles/slices.css";

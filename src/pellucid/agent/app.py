@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import PlainTextResponse, Response
 
 from pellucid.agent import metrics, static_page
 from pellucid.agent.change_events import ChangeNotifier
@@ -19,6 +19,7 @@ from pellucid.agent.jobs.estimate import estimate, gpus_per_node, refuse_impossi
 from pellucid.agent.jobs.records import JobRecord, record_json
 from pellucid.agent.jobs.requests import TaskRequest, ViewerRequest
 from pellucid.agent.jobs.supervisor import JobSupervisor
+from pellucid.agent.jobs.trainings import TaskTraining
 from pellucid.errors import (
     DiskFull,
     InvalidInput,
@@ -129,9 +130,31 @@ def _add_watching(app: FastAPI, supervisor: JobSupervisor, changes: ChangeNotifi
     async def log(id: str) -> str:
         return "\n".join(await asyncio.to_thread(supervisor.outputs.log_lines, supervisor.get(id))) + "\n"
 
+    @app.get("/api/jobs/{id}/training")
+    async def training(id: str) -> dict[str, Any]:
+        return await asyncio.to_thread(_training(supervisor, id).progress)
+
+    @app.get("/api/jobs/{id}/training/{name}", response_class=Response)
+    async def training_image(id: str, name: str) -> Response:
+        return Response(await asyncio.to_thread(_training(supervisor, id).image, name), media_type="image/png")
+
+    @app.post("/api/jobs/{id}/training/stop")
+    async def stop_training(id: str) -> dict[str, Any]:
+        """The network is kept as it is then."""
+        await asyncio.to_thread(_training(supervisor, id).stop)
+        return entry(supervisor, supervisor.get(id))
+
     @app.get("/metrics", response_class=PlainTextResponse)
     async def measured() -> str:
         return metrics.text(supervisor)
+
+
+def _training(supervisor: JobSupervisor, id: str) -> TaskTraining:
+    record = supervisor.get(id)
+    found = supervisor.outputs.training(record)
+    if found is None:
+        raise NotFound(f"A training of {record.name}")
+    return found
 
 
 def _add_opening(app: FastAPI, supervisor: JobSupervisor, run: str) -> None:
@@ -154,7 +177,7 @@ def entry(supervisor: JobSupervisor, record: JobRecord) -> dict[str, Any]:
     """A record as JSON, with its addresses.
 
     path: below the agent's own address; "" where there is no way yet. port: of a viewer on this machine, else 0.
-    saved: of a viewer whose time ran out, its last scene.
+    saved: of a viewer whose time ran out, its last scene. is_training: of a task that trains a network.
     """
     reported_to = record_json(record)
     del reported_to["handle"]
@@ -164,4 +187,5 @@ def entry(supervisor: JobSupervisor, record: JobRecord) -> dict[str, Any]:
     port = address.port if address is not None and address.socket else 0
     saved = supervisor.outputs.saved_state(record) if record.kind == "viewer" else ""
     known = {"path": path, "port": port, "progress": None if progress is None else asdict(progress), "saved": saved}
+    known["is_training"] = supervisor.outputs.training(record) is not None
     return reported_to | known

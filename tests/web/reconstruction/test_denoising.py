@@ -25,7 +25,7 @@ def draw(page: Page, name: str, share: tuple[float, float, float, float]) -> Non
     page.mouse.down()
     page.mouse.move(box["x"] + right * box["width"], box["y"] + bottom * box["height"], steps=3)
     page.mouse.up()
-    expect(page.locator(f".region.is-{name}")).to_be_visible()
+    expect(page.locator(f".drawn-region.is-{name}")).to_be_visible()
 
 
 def seen_side(page: Page, left: float) -> str:

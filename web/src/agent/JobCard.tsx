@@ -7,6 +7,7 @@ import { folderOf } from "./commands";
 import { useAgent } from "./context";
 import { batchSummary, formatTime, isOver, resourcesText, statusText } from "./jobs";
 import type { Job } from "./protocol";
+import { TrainingDialog } from "./TrainingDialog";
 
 /** Files that a browser can display. */
 const DISPLAYABLE = /\.(png|jpe?g|gif|webp|mp4|webm|txt|json|csv)$/i;
@@ -66,6 +67,7 @@ function JobActions({ job, onLog }: JobCardProps): ReactNode {
           Resume
         </Button>
       ) : null}
+      {job.is_training ? <TrainingButton job={job} /> : null}
       <Button look="plain" onClick={() => onLog(job)}>
         Log
       </Button>
@@ -74,6 +76,18 @@ function JobActions({ job, onLog }: JobCardProps): ReactNode {
           Stop
         </Button>
       )}
+    </>
+  );
+}
+
+function TrainingButton({ job }: { job: Job }): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button look="plain" onClick={() => setOpen(true)}>
+        Training
+      </Button>
+      {isOpen ? <TrainingDialog job={job} onClose={() => setOpen(false)} /> : null}
     </>
   );
 }

@@ -21,7 +21,7 @@ export function SelectionPane({ selected, onRead }: { selected: readonly FileEnt
   return (
     <>
       <h2>{selected.length} files</h2>
-      <Actions entries={selected} info={null} commands={["convert", "reconstruct", "render", "slices", "share"]} />
+      <Actions entries={selected} info={null} commands={["convert", "reconstruct", "denoise", "render", "slices", "share"]} />
     </>
   );
 }
@@ -41,7 +41,7 @@ function OneFile({ entry, onRead }: { entry: FileEntry; onRead: () => void }): R
           ))}
         </dl>
       ) : null}
-      <Actions entries={[entry]} info={info} commands={info ? ["convert", ...(info.scan ? (["reconstruct"] as const) : []), "render", "slices", "mesh", "share"] : ["share"]} />
+      <Actions entries={[entry]} info={info} commands={info ? ["convert", ...(info.scan ? (["reconstruct", "denoise"] as const) : []), "render", "slices", "mesh", "share"] : ["share"]} />
     </>
   );
 }
@@ -98,6 +98,7 @@ function volumeFacts(volumes: readonly VolumeInfo[]): [string, string][] {
 const BUTTONS: Record<CommandName, { label: string; title: string }> = {
   convert: { label: "Convert", title: "Convert to another format" },
   reconstruct: { label: "Reconstruct", title: "Reconstruct the volume of a scan" },
+  denoise: { label: "Denoise", title: "Reconstruct a scan with less noise, by a network that learns from it" },
   render: { label: "Image", title: "Render an image" },
   slices: { label: "Slices", title: "Make a contact sheet of slices" },
   mesh: { label: "Mesh", title: "Extract an isosurface as a mesh" },

@@ -20,7 +20,7 @@ export function TaskDialog({ name, files, info, onClose }: TaskDialogProps): Rea
   const command = COMMANDS[name];
   const [first = ""] = files;
   const title = `${command.title}: ${files.length > 1 ? `${files.length} files` : first.slice(first.lastIndexOf("/") + 1)}`;
-  const isWholeFile = name === "share" || name === "reconstruct";
+  const isWholeFile = name === "share" || name === "reconstruct" || name === "denoise";
   const start = async (values: Record<string, string>): Promise<void> => {
     await api.startBatch({
       files: isWholeFile ? [...files] : files.map((file) => locationOf(file, info)),

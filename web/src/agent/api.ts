@@ -8,7 +8,7 @@ import { checkConnection, openSession, randomHex, sign, type Environment, type P
 import { readShort } from "../connection/shortReply";
 import { errorFrom, RequestError } from "../connection/requestError";
 import type { PageAccess, Ticket } from "../protocol";
-import type { About, BatchRequest, Estimate, FileInfo, FolderListing, Job, ViewerRequest } from "./protocol";
+import type { About, BatchRequest, Estimate, FileInfo, FolderListing, Job, Training, ViewerRequest } from "./protocol";
 
 const FRESH_LINK = "Run pellucid open to get a new link.";
 const PEER: Peer = { name: "agent", freshLink: FRESH_LINK };
@@ -41,6 +41,9 @@ export class AgentApi {
   readonly stopJob = (id: string): Promise<Job> => this.json("DELETE", `api/jobs/${id}`);
   readonly stopBatch = (batch: string): Promise<Job[]> => this.json("DELETE", `api/batches/${batch}`);
   readonly log = async (id: string): Promise<string> => (await this.request("GET", `api/jobs/${id}/log`)).text();
+  readonly training = (id: string): Promise<Training> => this.json("GET", `api/jobs/${id}/training`);
+  readonly stopTraining = (id: string): Promise<Job> => this.json("POST", `api/jobs/${id}/training/stop`);
+  readonly trainingImage = async (id: string, name: string): Promise<ImageBitmap> => createImageBitmap(await (await this.request("GET", `api/jobs/${id}/training/${encodeURIComponent(name)}`)).blob());
   readonly viewerAddress = async (id: string): Promise<string> => (await this.json<{ path: string }>("POST", `api/jobs/${id}/open`)).path;
 
   estimate(shape: readonly number[], dtype: string): Promise<Estimate> {

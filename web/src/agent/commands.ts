@@ -21,7 +21,7 @@ export interface Command {
   options: readonly CommandOption[];
 }
 
-export type CommandName = "convert" | "reconstruct" | "render" | "slices" | "mesh" | "share";
+export type CommandName = "convert" | "reconstruct" | "denoise" | "render" | "slices" | "mesh" | "share";
 
 const PYRAMID: CommandOption = { flag: "--pyramid", label: "Multi-resolution pyramid" };
 
@@ -40,6 +40,16 @@ export const COMMANDS: Record<CommandName, Command> = {
       { flag: "--method", label: "Method", choices: ["", "direct", "gridding", "sirt", "cgls"] },
       { flag: "--ring", label: "Ring removal", choices: ["", "auto", "vo-all", "vo-sorting", "fourier-wavelet", "titarenko"] },
       PYRAMID,
+    ],
+  },
+  denoise: {
+    title: "Denoise",
+    output: "{folder}/{stem}-clean.zarr",
+    options: [
+      { flag: "--center", label: "Rotation axis (column)", example: "automatic" },
+      { flag: "--preset", label: "Preset", choices: ["", "fast", "spring8"] },
+      { flag: "--steps", label: "Training steps", example: "those of the preset" },
+      { flag: "--dtype", label: "Data type", choices: ["", "uint16", "float32"] },
     ],
   },
   render: {

@@ -6,6 +6,7 @@ import "../styles/base.css";
 import "../styles/controls.css";
 import "../styles/dialog.css";
 import "../styles/loadingScreen.css";
+import "../styles/plot.css";
 import "../styles/agent.css";
 import { AgentApi } from "./api";
 import { AgentApp } from "./AgentApp";

@@ -89,6 +89,24 @@ export interface Job {
   progress: { fraction: number | null; text: string; result: string } | null;
   /** The last scene of a viewer whose time ran out; else "". */
   saved: string;
+  /** A task that trains a network. */
+  is_training: boolean;
+}
+
+/** Curves and images of a training. */
+export interface Training {
+  step: number;
+  steps: number;
+  /** Steps from one loss to the next. */
+  every: number;
+  seconds: number;
+  losses: number[];
+  /** Numbers by name, with the step that they were measured after. */
+  validations: Record<string, number>[];
+  /** version: changes with the image. */
+  images: { name: string; version: number }[];
+  /** It can be ended now, with its network kept. */
+  can_stop: boolean;
 }
 
 interface Placement {

@@ -59,7 +59,7 @@ const share = (value: number): string => `${100 * value}%`;
 function Box({ name, rectangle: { left, right, top, bottom } }: { name: RegionName; rectangle: Rectangle }): ReactNode {
   const style: CSSProperties = { left: share(Math.min(left, right)), top: share(Math.min(top, bottom)), width: share(Math.abs(right - left)), height: share(Math.abs(bottom - top)) };
   return (
-    <div className={`region is-${name}`} style={style}>
+    <div className={`drawn-region is-${name}`} style={style}>
       <span>{name}</span>
     </div>
   );

@@ -16,10 +16,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from pellucid.agent.jobs.trainings import TaskTraining
 from pellucid.formats.system_errors import system_error
 from pellucid.jobs.job import LOG, SubmittedJob
 from pellucid.jobs.job_state import JobState, last_lines
-from pellucid.jobs.private_files import private_folder, read_dataclass, write_json
+from pellucid.jobs.private_files import private_folder, read_dataclass, read_json, write_json
 from pellucid.jobs.resources import Resources
 from pellucid.jobs.task_progress import TaskProgress, read_progress
 
@@ -160,6 +161,7 @@ class JobOutputs:
     def __init__(self, store: RecordStore) -> None:
         self._store = store
         self._final: dict[str, Any] = {}
+        self._trainings: dict[str, TaskTraining | None] = {}
 
     def progress(self, record: JobRecord) -> TaskProgress | None:
         """Of a task."""
@@ -169,12 +171,20 @@ class JobOutputs:
         """The name of the scene that a viewer saved before the end of its time; "" where it did not."""
         return self._last(record, lambda: self._store.read_text(record.id, SAVED))
 
+    def training(self, record: JobRecord) -> TaskTraining | None:
+        """Of a task that trains a network."""
+        if record.id not in self._trainings:
+            request = read_json(self._store.folder_of(record.id) / REQUEST) if record.kind == "task" else None
+            self._trainings[record.id] = _training(request)
+        return self._trainings[record.id]
+
     def log_lines(self, record: JobRecord) -> tuple[str, ...]:
         """The end of its log."""
         return last_lines(self._store.folder_of(record.id) / LOG, MAX_LINES)
 
     def forget(self, id: str) -> None:
         self._final.pop(id, None)
+        self._trainings.pop(id, None)
 
     def _last(self, record: JobRecord, read: Callable[[], Kind]) -> Kind:
         if not record.state.is_over:
@@ -183,3 +193,10 @@ class JobOutputs:
             self._final[record.id] = read()
         kept: Kind = self._final[record.id]
         return kept
+
+
+def _training(request: object) -> TaskTraining | None:
+    """Of the request of a task, as it was written."""
+    if not isinstance(request, dict) or not isinstance(request.get("arguments"), list):
+        return None
+    return TaskTraining.of(tuple(map(str, request["arguments"])), str(request.get("folder", "/")))

@@ -16,7 +16,10 @@ from pellucid.formats.location import Location
 from pellucid.jobs.resources import Resources
 from pellucid.jobs.site import Site
 
-COMMANDS = ("convert", "pyramid", "render", "mesh", "slices", "reconstruct", "share")
+COMMANDS = (
+    "convert", "pyramid", "render", "mesh", "slices", "reconstruct", "share", "compress", "decompress",
+    "denoise", "segment", "apply", "superres", "train",
+)  # fmt: skip
 """Commands that may run as a task: none that waits for a user."""
 IDLE_TIMEOUT_S = 3600.0
 
