@@ -162,11 +162,11 @@ def test_the_status_is_exact_after_a_stream(page: Page, viewer: Viewer) -> None:
 def test_a_double_click_opens_a_file_once_and_nothing_in_the_folder_that_it_enters(page: Page, viewer: Viewer) -> None:
     sent = list[str]()
     page.on("request", lambda request: sent.append(request.url) if request.url.endswith("api/load") else None)
-    open_file(page, "first.npy")
-    wait_for_scene(page, "scene.volumes[0].source.endsWith('first.npy')")
+    drawer = open_file(page, "first.npy")
+    expect(drawer).to_have_count(0)
     page.keyboard.press("o")
-    drawer = page.get_by_role("complementary", name="Files")
     drawer.locator(".file", has_text="second.npy").dblclick()
+    expect(drawer).to_have_count(0)
     wait_for_scene(page, "scene.volumes[0].source.endsWith('second.npy')")
     assert len(sent) == 2
     page.keyboard.press("Control+z")
