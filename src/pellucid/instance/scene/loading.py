@@ -28,7 +28,8 @@ from pellucid.workers.protocol import replies, requests
 
 
 def load_first(session: Session, source: str) -> None:
-    """Before there is a loop: describe, draw a small image to refuse what cannot be drawn, and take it."""
+    """Before there is a loop: describe, draw a small image of a small volume to refuse what cannot be drawn, and take
+    it. A large volume is drawn only once its page is open: reading all of it takes longer than opening the page."""
     location = Location.parse(source)
     if not (location.is_memory or location.is_remote):
         session.roots.add_opened(location.local.absolute().parent)
@@ -36,7 +37,8 @@ def load_first(session: Session, source: str) -> None:
         "describing", lambda request: requests.Describe(request, source, aspect=session.first_view.aspect)
     ).result()
     pair = placed(ScenePair(session.history.scene), described, "replace")
-    session.worker.screenshot(requests.ViewSpec(pair.scene, 64, 64)).result()
+    if described.facts is None or not described.facts.is_estimated:
+        session.worker.screenshot(requests.ViewSpec(pair.scene, 64, 64)).result()
     session.catalogue.add(source, described)
     session.history.begin(pair)
     session.first_view.camera = pair.scene.camera
