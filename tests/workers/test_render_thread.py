@@ -24,6 +24,9 @@ class SlowRenderers:
     def of(self, scene: Scene) -> "SlowRenderers":
         return self
 
+    def draw_first(self, scene: Scene, width: int, height: int) -> None:
+        return None
+
     def render(
         self, scene: Scene, width: int, height: int, *, is_cancelled: Callable[[], bool], is_exact: bool = True
     ) -> Frame:

@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pellucid.device import choose, choose_all
 from pellucid.errors import DeviceUnavailable
+from pellucid.rendering.automatic.volumes import automatic_scene
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene, ShadingName
+from pellucid.volume import subsample
 from pellucid.volume.sample_volume import sample
+from pellucid.volume.volume import open_volume
 from pellucid.workers.queries.sources import MappedArray
 from pellucid.workers.render.renderers import RendererGroup
 from pellucid.workers.supervisor import SupervisedWorker
@@ -61,3 +65,22 @@ def test_a_volume_is_on_the_device_before_a_scene_names_it() -> None:
     assert renderers.value_range("memory:next") is None
     renderers.load("memory:next")
     assert renderers.value_range("memory:next") == (voxels.min(), voxels.max())
+
+
+def test_the_first_image_of_a_large_file_shows_what_all_its_voxels_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subsample, "MIN_FILE_BYTES", 2**20)
+    monkeypatch.setattr(subsample, "MAX_VOXELS", 2**17)
+    np.save(tmp_path / "large.npy", sample(96))
+    with open_volume(tmp_path / "large.npy") as volume:
+        scene = automatic_scene(volume)
+    renderers = RendererGroup([choose("cpu")])
+    first = renderers.draw_first(scene, 64, 64)
+    assert first is not None and first.statistics.full_resolution == 0
+    exact = renderers.of(scene).render(scene, 64, 64)
+    difference = np.abs(first.rgba[..., :3].astype(int) - exact.rgba[..., :3])
+    assert exact.rgba[..., :3].max() > 100 and difference.mean() < 10
+    np.save(tmp_path / "small.npy", sample(16))
+    with open_volume(tmp_path / "small.npy") as volume:
+        assert renderers.draw_first(automatic_scene(volume), 64, 64) is None

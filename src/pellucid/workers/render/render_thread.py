@@ -143,9 +143,12 @@ class RenderThread:
             return bool(self._jobs) or not self._is_latest(request)
 
         sources = sources_of(view.scene)
+        started = time.perf_counter()
         if sources <= self._loaded:
             self.touch(stage)  # What takes long now is no reading.
-        started = time.perf_counter()
+        elif first := self.renderers.draw_first(view.scene, view.width, view.height):
+            self.shown[index] = LastFrame(view.scene, first)
+            self._hand_over(FrameDrawn(request.number, -1, index, is_exact=False), first, started, is_cancelled)
         for frame, is_exact in self._refining.frames(request, view, self.shown.get(0), is_cancelled):
             if is_cancelled():
                 return

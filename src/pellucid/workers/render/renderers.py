@@ -13,12 +13,14 @@ from pellucid.device import Device
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.drawing.multi_device import check_multi_device
+from pellucid.rendering.frame import Frame
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene, VolumeLayer
 from pellucid.rendering.slice_image import SliceImage
 from pellucid.rendering.user_shading import UserShading
 from pellucid.volume.open_files import OpenFiles
 from pellucid.volume.volume import Volume
+from pellucid.workers.render.first_image import FirstImageRenderer
 
 
 class RendererGroup:
@@ -48,6 +50,10 @@ class RendererGroup:
         except InvalidInput:
             return self._alone
         return self._shared
+
+    def draw_first(self, scene: Scene, width: int, height: int) -> Frame | None:
+        """An image of a large file that is still to be read, from some of its voxels; None where there is none."""
+        return FirstImageRenderer(self.devices[0], self._files).render(scene, width, height)
 
     def draw_slice(
         self,
