@@ -7,6 +7,7 @@ Not here: which voxels these are (volume.subsample), images from all of them (re
 from dataclasses import replace
 
 from pellucid.device import Device
+from pellucid.errors import PellucidError
 from pellucid.formats.in_memory import ArrayReader
 from pellucid.formats.location import Location
 from pellucid.rendering.frame import Frame
@@ -33,11 +34,14 @@ class FirstImageRenderer:
         source = shown.volumes[0].source
         if Location.parse(source).is_memory:
             return None
-        with self._files.open_volume(source) as volume:
-            seen = subsampled(volume)
-            if seen is volume:
-                return None
-            step = round(seen.spacing[0] / volume.spacing[0])
+        try:
+            with self._files.open_volume(source) as volume:
+                seen = subsampled(volume)
+                step = round(seen.spacing[0] / volume.spacing[0])
+        except PellucidError:  # A series, whose steps have other names; or an error that the exact image reports.
+            return None
+        if step == 1:
+            return None
         with Renderer(self._device) as renderer:
             renderer.add(_named(seen, source))
             frame = renderer.render(_through(shown, step), width, height)
