@@ -97,7 +97,7 @@ def _moved(key: Shape, side: Shape, by: int = 1) -> Shape:
 def _part(handle: Handle, shape: Shape, side: Shape, halo: Shape) -> HaloPart:
     """side: where the block of this handle is, seen from the other."""
     if any(h > n for h, n, s in zip(halo, shape, side, strict=True) if s):
-        what = f"A halo of {halo} is wider than a block of {shape}."
+        what = f"A halo of {halo} is wider than a block of {shape} (z, y, x)."
         raise InvalidInput(what, remedy="Use larger blocks, or a narrower halo.")
     starts = (n - h if s < 0 else 0 for n, h, s in zip(shape, halo, side, strict=True))
     stops = (h if s > 0 else n for n, h, s in zip(shape, halo, side, strict=True))

@@ -31,8 +31,8 @@ class Deviation:
 
     def sentence(self) -> str:
         return (
-            f"Deviation from the whole volume at once, on a sample of {self.sample} in windows of {self.window}: "
-            f"median {self.median:.2g}, maximum {self.maximum:.2g}, of values that span {self.span:.3g}."
+            f"Deviation from the whole volume at once, on a sample of {self.sample} in windows of {self.window} "
+            f"(z, y, x): median {self.median:.2g}, maximum {self.maximum:.2g}, of values that span {self.span:.3g}."
         )
 
 

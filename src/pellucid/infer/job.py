@@ -260,7 +260,9 @@ def _statistics(
 def _region(volume: Volume, box: Box | None) -> Box:
     region = box or volume.box
     if not volume.box.contains(region) or region.is_empty:
-        raise InvalidInput(f"The box {region} is outside {volume.box}.", remedy="Choose a box inside the volume.")
+        raise InvalidInput(
+            f"The box {region} (z, y, x) is outside {volume.box}.", remedy="Choose a box inside the volume."
+        )
     return region
 
 

@@ -97,7 +97,7 @@ def _checked(windows: Windows, full: Shape, memory: MemoryModel, budget_bytes: i
         if size < least and size < whole:
             raise InvalidInput(
                 f"Windows of {windows.size} (z, y, x) are too small for halos of {windows.halo}.",
-                remedy=f"Use windows of at least {windows.min_size}, or pass a smaller --halo.",
+                remedy=f"Use windows of at least {windows.min_size} (z, y, x), or pass a smaller --halo.",
             )
     return windows
 

@@ -39,7 +39,8 @@ class VolumeSource:
         for volume in volumes[1:]:
             if volume.shape != volumes[0].shape:
                 raise InvalidInput(
-                    f"{volume.location} has shape {volume.shape}, and {volumes[0].location} has {volumes[0].shape}.",
+                    f"{volume.location} has shape {volume.shape}, and {volumes[0].location} has "
+                    f"{volumes[0].shape} (z, y, x).",
                     remedy="Use volumes of the same shape.",
                 )
 

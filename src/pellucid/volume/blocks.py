@@ -43,7 +43,7 @@ def split(shape: Shape, block: Shape, halo: Shape = (0, 0, 0)) -> list[Block]:
     ['0:3,0:1,0:1', '1:4,0:1,0:1']
     """
     if min(block) < 1 or min(halo) < 0:
-        raise InvalidInput(f"Invalid block {block} or halo {halo}.", remedy="Use edges >= 1 and halos >= 0.")
+        raise InvalidInput(f"Invalid block {block} or halo {halo} (z, y, x).", remedy="Use edges >= 1 and halos >= 0.")
     whole = Box.whole(shape)
     return [Block(index, core, core.grow(halo).intersect(whole)) for index, core in enumerate(whole.tiles(block))]
 

@@ -146,7 +146,8 @@ class Volume:
         box = self.box if box is None else box
         if not self.box.contains(box) or box.is_empty:
             raise InvalidInput(
-                f"The box {box} is outside a volume of {self.shape}.", remedy=f"Choose a box within {self.box}."
+                f"The box {box} (z, y, x) is outside a volume of {self.shape}.",
+                remedy=f"Choose a box within {self.box}.",
             )
         if out is None:
             out = np.empty(box.shape, self.dtype)

@@ -5,9 +5,8 @@ Not here: starting it (supervisor), how it arrives (app), what the site allows (
 """
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Any
 
 from pellucid.agent.jobs.estimate import estimate, gpus_per_node, refuse_impossible, volume_bytes
 from pellucid.dataclass_json import check_storable
@@ -155,8 +154,3 @@ def _short(word: str) -> str:
 
 
 JobRequest = ViewerRequest | TaskRequest
-
-
-def without_overrides(request: JobRequest) -> dict[str, Any]:
-    """What the job itself has to know."""
-    return vars(replace(request, overrides=Overrides())) | {"overrides": {}}

@@ -115,6 +115,6 @@ def _place(part: BlockPart, target: BlockArray) -> Box:
     place = Box(start, triple(a + n for a, n in zip(start, part.box.shape, strict=True)))
     box = place.shift(target.halo)
     if not Box.whole(target.outer_shape).contains(box):
-        what = f"The voxels {place} do not fit into a block of {target.shape} with a halo of {target.halo}."
+        what = f"The voxels {place} do not fit into a block of {target.shape} with a halo of {target.halo} (z, y, x)."
         raise InvalidInput(what, remedy="Make room with a larger halo.")
     return box

@@ -175,7 +175,7 @@ def _output(
     factors = {letter: array.shape[axes.index(letter)] / edges[letter] for letter in first.spatial if letter in axes}
     if len(factors) != len(edges) or any(factor < 1 or factor % 1 for factor in factors.values()):
         raise InvalidInput(
-            f"{path} makes an output of {array.shape} from windows of {tried.edges}.",
+            f"{path} makes an output of {array.shape} from windows of {tried.edges} (z, y, x).",
             remedy="Use a network whose output has the size of its input, or a whole multiple of it.",
         )
     shape = tuple(n if letter == "c" else None for letter, n in zip(axes, array.shape, strict=True))

@@ -180,7 +180,7 @@ def _quiet_threads(count: int, _: int) -> None:
 def _places(shapes: Sequence[Shape], options: WindowOptions) -> WindowPlaces:
     if min(options.window) < 1:
         raise InvalidInput(
-            f"Windows of {options.window} have no voxels.", remedy="Use at least 1 voxel along each axis."
+            f"Windows of {options.window} (z, y, x) have no voxels.", remedy="Use at least 1 voxel along each axis."
         )
     if options.random is not None:
         return RandomWindows(shapes, options.window, options.random)

@@ -42,7 +42,7 @@ class WindowGrid:
     def __post_init__(self) -> None:
         if min(self.step) < 1 or any(s > w for s, w in zip(self.step, self.window, strict=True)):
             raise InvalidInput(
-                f"Windows of {self.window} at distances of {self.step} leave gaps.",
+                f"Windows of {self.window} at distances of {self.step} (z, y, x) leave gaps.",
                 remedy="Use distances from 1 to the window.",
             )
 

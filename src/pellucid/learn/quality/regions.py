@@ -57,7 +57,9 @@ def choose_regions(voxels: Voxels) -> tuple[Region, Region]:
         if _is_inside(y + edge / 2, x + edge / 2, edge, (height, width))
     ]
     if len(boxes) < 2:
-        raise InvalidInput(f"A volume of {voxels.shape} is too small to choose regions.", remedy="Name them yourself.")
+        raise InvalidInput(
+            f"A volume of {voxels.shape} (z, y, x) is too small to choose regions.", remedy="Name them yourself."
+        )
     means = np.array([float(voxels[box.slices].mean()) for box in boxes])
     spreads = np.array([float(voxels[box.slices].std()) for box in boxes])
     flat = np.argsort(spreads)[: max(2, int(FLAT_SHARE * len(boxes)))]

@@ -41,7 +41,7 @@ class LabelledSamples:
     def __post_init__(self) -> None:
         if any(n < p for n, p in zip(self.inner.shape, self.patch, strict=True)):
             raise InvalidInput(
-                f"Samples of {self.patch} do not fit into the labelled part, which has {self.box.shape} voxels.",
+                f"Samples of {self.patch} do not fit into the labelled part of {self.box.shape} voxels (z, y, x).",
                 remedy="Choose a smaller --patch, or a larger --box.",
             )
 

@@ -94,7 +94,7 @@ def flat_poolings(spacing: tuple[float, float, float]) -> int:
 def _check_pair(volume: Volume, labels: Volume) -> None:
     if volume.shape != labels.shape:
         raise InvalidInput(
-            f"The volume has shape {volume.shape}, and the labels {labels.shape}.",
+            f"The volume has shape {volume.shape}, and the labels {labels.shape} (z, y, x).",
             remedy="Use labels of every voxel of the volume; those that are not known have a value of their own.",
         )
     if labels.dtype.kind == "f":

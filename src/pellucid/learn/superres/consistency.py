@@ -37,7 +37,7 @@ class Consistency:
     def sentence(self) -> str:
         text = (
             f"Degraded again, the result differs from the input by {self.difference:.3f} standard deviations "
-            f"(at most {self.worst:.3f}, at {self.box})."
+            f"(at most {self.worst:.3f}, at {self.box} in z, y, x)."
         )
         if self.parts:
             text += f" {len(self.parts)} parts differ by more than {MAX_DIFFERENCE}: structure there may be invented."

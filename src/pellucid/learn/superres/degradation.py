@@ -29,7 +29,8 @@ class Degradation:
             raise InvalidInput(f"Unknown degradation {self.mode!r}.", remedy=f"Choose one of: {', '.join(MODES)}.")
         if any(n not in (1, 2, 4) for n in self.factor) or max(self.factor) == 1:
             raise InvalidInput(
-                f"The factor {self.factor} is not possible.", remedy="Use 1, 2 or 4 along z, y and x, such as 4,1,1."
+                f"The factor {self.factor} (z, y, x) is not supported.",
+                remedy="Use 1, 2 or 4 along z, y and x, such as 4,1,1.",
             )
 
     def apply(self, voxels: Voxels) -> Voxels:

@@ -188,7 +188,7 @@ def divided(box: Box, options: SuperResolutionOptions) -> tuple[Box, Box]:
     learnt = Box(box.start, (border, *box.stop[1:]))
     if any(n < p for n, p in zip(learnt.shape, patch, strict=True)):
         raise InvalidInput(
-            f"Samples of {patch} do not fit into {learnt.shape} voxels.", remedy="Choose a smaller --patch."
+            f"Samples of {patch} do not fit into {learnt.shape} voxels (z, y, x).", remedy="Choose a smaller --patch."
         )
     return learnt, Box((border, *box.start[1:]), box.stop)
 
