@@ -64,7 +64,7 @@ def _of_file(volume: Volume) -> Volume:
 
 
 def _stride(volume: Volume) -> int:
-    return ceil((prod(volume.shape) / MAX_VOXELS) ** (1 / 3))
+    return ceil(float((prod(volume.shape) / MAX_VOXELS) ** (1 / 3)))
 
 
 def _with_voxels(volume: Volume, voxels: Voxels, n: int) -> Volume:
