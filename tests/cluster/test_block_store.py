@@ -136,6 +136,18 @@ def test_a_new_halo_leaves_older_handles_valid() -> None:
     assert value(store, before) == value(store, after) == 1
 
 
+def test_what_a_peer_reads_is_not_used_again_before_it_has_been_read() -> None:
+    store = store_of(4)
+    handle = put(store, 5, "persist")
+    with store.borrow(handle) as read:  # A neighbour pulls from it,
+        with store.borrow(handle):  # and meanwhile it gets room for a halo, in another buffer.
+            store.changed(handle, store.allocate(SHAPE, np.dtype(np.uint8)), is_core_same=True)
+        others = [put(store, 9, "persist") for _ in range(2)]
+        assert (store.memory.read(read, Box.whole(SHAPE)) == 5).all()
+    assert store.usage.used_bytes == 3 * PAGE  # Then its memory goes.
+    assert [value(store, other) for other in others] == [9, 9]
+
+
 def test_a_handle_of_another_incarnation_is_lost() -> None:
     store = store_of(1)
     handle = put(store, 1, "persist")

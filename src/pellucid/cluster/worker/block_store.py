@@ -8,7 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
@@ -33,6 +33,7 @@ class _Entry:
     first: int = 0
     version: int = 0
     pins: int = 0
+    outdated: list[BlockArray] = field(default_factory=list)
     is_released: bool = False
 
 
@@ -137,6 +138,8 @@ class BlockStore:
             entry = self._entries.get(handle.block)
             if entry is not None:
                 entry.pins -= 1
+                if not entry.pins:
+                    self._drop_outdated(entry)
                 if entry.is_released and not entry.pins:
                     self._remove(handle.block)
 
@@ -151,7 +154,7 @@ class BlockStore:
             if not is_core_same:
                 entry.first = entry.version
             if entry.array is not None and entry.array.buffer is not array.buffer:
-                self.discard(entry.array)
+                entry.outdated.append(entry.array)  # A peer may be pulling from it.
             entry.array = array
             return Handle(self.worker, handle.block, entry.version)
 
@@ -173,6 +176,11 @@ class BlockStore:
         if not entry.first <= handle.version <= entry.version:
             raise BlockLost(str(handle.worker), "it was changed since")
         return entry
+
+    def _drop_outdated(self, entry: _Entry) -> None:
+        for array in entry.outdated:
+            self.discard(array)
+        entry.outdated.clear()
 
     def _remove(self, number: int) -> None:
         entry = self._entries.pop(number)
