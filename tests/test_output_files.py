@@ -61,6 +61,8 @@ WRITERS = {
     "learn/training/event_files.py": GROWING,
     "learn/training/state_folder.py": GROWING,
     "neural/checkpoints.py": OPENED,
+    "rendering/figures/image_files.py": "in memory",
+    "rendering/figures/slice_files.py": OPENED,
     "rendering/frame.py": OPENED,
     "rendering/geometry/obj.py": OPENED,
     "rendering/movie.py": OPENED,

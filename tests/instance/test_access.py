@@ -31,6 +31,7 @@ ROUTES: dict[str, Capability] = {
     "POST /api/camera/fit": "control",
     "POST /api/auto": "control",
     "GET /api/screenshot": "control",
+    "POST /api/figures": "control",
     "POST /api/presets/parse": "control",
     "GET /api/presets/paraview": "control",
     "POST /api/profile": "control",

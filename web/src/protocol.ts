@@ -503,13 +503,17 @@ export interface SliceLayer {
 }
 
 /** What is drawn on the image. unit: the unit of the world, such as "um", for the scale bar. is_legend: the names of
- * labels that have one, with their colours.
+ * labels that have one, with their colours. is_color_bar: the colours of the first volume and their values;
+ * value_unit: of these. text_scale: size of all letters, over that which suits the image.
  * In perspective the bar is correct at the depth of the camera's target. */
 export interface Annotations {
   readonly is_scale_bar: boolean;
   readonly is_axes: boolean;
   readonly unit: string;
   readonly is_legend: boolean;
+  readonly is_color_bar: boolean;
+  readonly value_unit: string;
+  readonly text_scale: number;
 }
 
 /** Something measured, or a note, at points (x, y, z) of the world.
@@ -531,7 +535,7 @@ export interface Measure {
  * (a cloud) to 1; roughness, coat: of these. anisotropy: whether clouds scatter light onwards (up to 1) or back (down
  * to -1). scatterings: of one path, at the most. aperture: diameter of the lens as a share of the distance to the
  * target; what lies elsewhere is blurred. focus: distance that is sharp, over that of the target. exposure: brightness
- * of the image. is_denoised: whether what noise is left is filtered. */
+ * of the image. is_denoised: whether what noise is left is filtered. seed: of chance; the same gives the same image. */
 export interface Cinematic {
   readonly samples: number;
   readonly environment: string;
@@ -548,6 +552,7 @@ export interface Cinematic {
   readonly focus: number;
   readonly exposure: number;
   readonly is_denoised: boolean;
+  readonly seed: number;
 }
 
 /** Everything that is drawn in an image.
@@ -1151,6 +1156,19 @@ export interface CameraChange {
 export interface FitRequest {
   readonly aspect?: number | null;
   readonly is_from_here?: boolean;
+}
+
+/** POST /api/figures: the exact image as a file for a paper. dpi: pixels per inch on paper; annotations: instead of
+ * the scene's; has_scene: whether the file also has the scene, with the names of its files, which only an owner may
+ * ask for. */
+export interface FigureRequest {
+  readonly width?: number;
+  readonly height?: number;
+  readonly format?: "png" | "tiff";
+  readonly dpi?: number | null;
+  readonly is_transparent?: boolean;
+  readonly annotations?: Annotations | null;
+  readonly has_scene?: boolean;
 }
 
 /** What happened and what to do; line: of a shading's source, else 0; kind: the error's class in Python. */

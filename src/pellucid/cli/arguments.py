@@ -124,12 +124,15 @@ def shape_argument(text: str) -> Shape:
     return triple(numbers * 3 if len(numbers) == 1 else numbers)
 
 
-def size_argument(text: str) -> tuple[int, int]:
-    """``1920x1080``: pixels across and down."""
-    width, _, height = text.partition("x")
-    if not (width.isdecimal() and height.isdecimal() and int(width) and int(height)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not WIDTHxHEIGHT, both from 1")
-    return int(width), int(height)
+def size_argument(text: str) -> str:
+    """``1920x1080``, or a size on paper such as ``17x12cm``."""
+    from pellucid.rendering.figures.image_files import pixel_size
+
+    try:
+        pixel_size(text, 300)
+    except InvalidInput as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not WIDTHxHEIGHT, in pixels, cm, mm or in") from error
+    return text
 
 
 def range_argument(text: str) -> tuple[float, float] | Literal["auto"]:

@@ -17,6 +17,7 @@ from pellucid.instance.routes import (
     api_docs,
     denoising,
     dependencies,
+    figures,
     labels,
     measures,
     models,
@@ -56,7 +57,7 @@ def create_app(session: Session) -> FastAPI:
     )  # fmt: skip
     app.state.session = session
     dependencies.add_refusals(app)
-    volumes = (scene, slices, labels, measures, models, sources, recent, tasks, sharing)
+    volumes = (scene, figures, slices, labels, measures, models, sources, recent, tasks, sharing)
     for module in (*volumes, networks, reconstruction, denoising, training):
         app.include_router(module.router)
     sessions.add(app, session.access)

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from pellucid.rendering.camera_path import CameraPath as CameraPath
     from pellucid.rendering.camera_path import KeyFrame as KeyFrame
     from pellucid.rendering.cinematic.options import Cinematic as Cinematic
+    from pellucid.rendering.figures.image_files import save_figure as save_figure
+    from pellucid.rendering.figures.image_files import scene_in_image as scene_in_image
+    from pellucid.rendering.figures.slice_files import save_slice as save_slice
     from pellucid.rendering.geometry.isosurfaces import extract_isosurface as extract_isosurface
     from pellucid.rendering.geometry.isosurfaces import save_isosurface as save_isosurface
     from pellucid.rendering.geometry.shapes import Mesh as Mesh
@@ -45,8 +48,11 @@ __all__ = [
     "SliceOptions",
     "VolumeLayer",
     "extract_isosurface",
+    "save_figure",
     "save_isosurface",
     "save_movie",
+    "save_slice",
+    "scene_in_image",
 ]  # fmt: skip
 
 HOMES = {
@@ -67,6 +73,9 @@ HOMES = {
     "SliceOptions": "pellucid.rendering.slice_options",
     "VolumeLayer": "pellucid.rendering.scene",
     "extract_isosurface": "pellucid.rendering.geometry.isosurfaces",
+    "save_figure": "pellucid.rendering.figures.image_files",
+    "save_slice": "pellucid.rendering.figures.slice_files",
+    "scene_in_image": "pellucid.rendering.figures.image_files",
     "save_isosurface": "pellucid.rendering.geometry.isosurfaces",
     "save_movie": "pellucid.rendering.movie",
 }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, Vector
 
@@ -24,6 +25,8 @@ Inks = tuple[Ink, Ink]
 WIDEST_BAR = 0.28
 ROUND = (1, 2, 5)
 FINER = 4
+MIN_TEXT, MAX_TEXT = 0.25, 8.0
+"""Of the size of letters."""
 LEAST_PIXELS = 24
 """A smaller image cannot be written on."""
 WHITE, DARK_RIM = (255, 255, 255, 255), (0, 0, 0, 190)
@@ -41,7 +44,8 @@ SPELLED = {
 @dataclass(frozen=True)
 class Annotations:
     """What is drawn on the image. unit: the unit of the world, such as "um", for the scale bar. is_legend: the names of
-    labels that have one, with their colours.
+    labels that have one, with their colours. is_color_bar: the colours of the first volume and their values;
+    value_unit: of these. text_scale: size of all letters, over that which suits the image.
 
     In perspective the bar is correct at the depth of the camera's target.
     """
@@ -50,6 +54,14 @@ class Annotations:
     is_axes: bool = False
     unit: str = ""
     is_legend: bool = False
+    is_color_bar: bool = False
+    value_unit: str = ""
+    text_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not MIN_TEXT <= self.text_scale <= MAX_TEXT:
+            remedy = f"Use {MIN_TEXT} to {MAX_TEXT}; 1 suits most images."
+            raise InvalidInput(f"Invalid text scale: {self.text_scale}.", remedy=remedy)
 
 
 @dataclass(frozen=True)
@@ -107,9 +119,9 @@ def annotated(rgba: Voxels, camera: Camera, annotations: Annotations, signs: Vec
 
     image = Image.fromarray(rgba)
     if annotations.is_axes:
-        _draw_axes(image, axes(camera, width, height, signs))
+        _draw_axes(image, axes(camera, width, height, signs), annotations.text_scale)
     if annotations.is_scale_bar:
-        _draw_bar(image, scale_bar(camera, width, height, annotations.unit))
+        _draw_bar(image, scale_bar(camera, width, height, annotations.unit), annotations.text_scale)
     return np.asarray(image)
 
 
@@ -180,12 +192,12 @@ def _label(length: float, unit: str) -> str:
     return f"{length:.6g} {unit}".strip()
 
 
-def _draw_bar(image: "Image.Image", bar: ScaleBar) -> None:
+def _draw_bar(image: "Image.Image", bar: ScaleBar, text_scale: float) -> None:
     """In the lower right, its ends at whole pixels."""
     from PIL import ImageDraw
 
     width, height = image.size
-    size = letter_size(width, height)
+    size = letter_size(width, height) * text_scale
     thick, rim = max(2, round(size / 5)), max(1, round(size / 16))
     right, bottom = width - round(size), height - round(size)
     left, top = right - max(1, round(bar.pixels)), bottom - thick
@@ -196,7 +208,7 @@ def _draw_bar(image: "Image.Image", bar: ScaleBar) -> None:
     write(image, ((left + right) / 2, top - 0.75 * size), bar.label, size)
 
 
-def _draw_axes(image: "Image.Image", arms: list[Axis]) -> None:
+def _draw_axes(image: "Image.Image", arms: list[Axis], text_scale: float) -> None:
     """Drawn finer and shrunk, so that slanted arms are smooth."""
     from PIL import Image, ImageDraw
 
@@ -211,7 +223,7 @@ def _draw_axes(image: "Image.Image", arms: list[Axis]) -> None:
     image.alpha_composite(tile.resize((reach, reach), Image.Resampling.BOX), (0, max(0, low)))
     for arm in arms:
         away = [tip + 0.32 * (tip - root) for root, tip in zip(arm.root, arm.tip, strict=True)]
-        write(image, (away[0], away[1]), arm.name, letter_size(*image.size))
+        write(image, (away[0], away[1]), arm.name, letter_size(*image.size) * text_scale)
 
 
 def _draw_arm(draw: Any, ends: list[Point], color: Color, thick: float) -> None:

@@ -49,7 +49,7 @@ def with_legend(rgba: Voxels, scene: Scene) -> Voxels:
         return rgba
     from PIL import Image, ImageDraw, ImageFont
 
-    image, size = Image.fromarray(rgba), letter_size(width, height)
+    image, size = Image.fromarray(rgba), letter_size(width, height) * scene.annotations.text_scale
     font = ImageFont.load_default(size=size)
     for order, line in enumerate(lines):
         top, edge = round(size * (1 + 1.5 * order)), round(size)

@@ -87,12 +87,15 @@ class Renderer:
         *,
         is_exact: bool = True,
         is_cancelled: Callable[[], bool] = never_cancelled,
+        samples: int = 1,
     ) -> Frame:
-        """Draw an image. is_exact=False: from what is loaded now, while the rest is read in the background.
+        """Draw an image. is_exact=False: from what is loaded now, while the rest is read in the background; of a
+        cinematic scene with so many paths for each pixel (samples) instead of all.
         is_cancelled: called often, from any thread; once it returns true, Cancelled is raised."""
         check(scene, width, height)
         scene = scene.visible
-        for image in self.images(scene, DrawRegion((height, width)), DrawOptions(is_exact, is_cancelled)):
+        canvas = DrawRegion((height, width), samples=1 if is_exact else samples)
+        for image in self.images(scene, canvas, DrawOptions(is_exact, is_cancelled)):
             drawn = image
         if is_exact and drawn.total is not None:
             *_, drawn = [drawn, *more_paths(self, scene, drawn, is_cancelled)]

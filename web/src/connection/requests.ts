@@ -14,6 +14,7 @@ import type {
   SavedLink,
   Loaded,
   LoadRequest,
+  FigureRequest,
   MovieRequest,
   ModelBatch,
   NetworkRequest,
@@ -101,6 +102,6 @@ export async function upload(file: File): Promise<Uploaded> {
   return (await (await ask(`api/upload?${query({ name: file.name })}`, "PUT", file)).json()) as Uploaded;
 }
 
-export async function screenshot(width: number, height: number): Promise<Blob> {
-  return (await ask(`api/screenshot?${query({ width, height, format: "png" })}`)).blob();
+export async function figure(request: FigureRequest): Promise<Blob> {
+  return (await ask("api/figures", "POST", JSON.stringify(request))).blob();
 }

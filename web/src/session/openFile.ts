@@ -1,8 +1,9 @@
 // Opening files: on the instance's machine, and from the user's own machine.
 
 import { bytes } from "../geometry/measures";
-import { factsOf, load, upload } from "../connection/requests";
-import type { LoadRequest } from "../protocol";
+import { factsOf, load, restore, upload } from "../connection/requests";
+import { sceneInPng } from "../transfer/png";
+import type { Json, LoadRequest } from "../protocol";
 import { MAX_UPLOAD_BYTES } from "../protocol";
 import type { Session } from "./session";
 
@@ -27,6 +28,12 @@ export function reconstruct(session: Session, scan: string): void {
 }
 
 export async function uploadFile(session: Session, file: File, how: LoadRequest["how"] = "replace"): Promise<void> {
+  const scene = file.type === "image/png" ? sceneInPng(await file.arrayBuffer()) : null;
+  if (scene !== null) {
+    const { version, ...rest } = JSON.parse(scene) as { version: number } & Record<string, Json>;
+    await session.attempt(restore({ version: 1, scene: { version, ...rest }, other: null, shadings: {}, cross_hair: null }));
+    return;
+  }
   const most = session.store.get().welcome?.limits.max_upload_bytes ?? MAX_UPLOAD_BYTES;
   if (file.size > most) {
     session.notify("error", `${file.name} (${bytes(file.size)}) is too large to upload: the limit is ${bytes(most)}.`, "Copy it to a folder that the viewer can open.");

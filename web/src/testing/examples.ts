@@ -44,7 +44,7 @@ export const SCENE: Scene = {
   meshes: [],
   slices: [],
   time: 0,
-  annotations: { is_scale_bar: false, is_axes: false, is_legend: false, unit: "" },
+  annotations: { is_scale_bar: false, is_axes: false, is_legend: false, unit: "", is_color_bar: false, value_unit: "", text_scale: 1 },
   measures: [],
   cinematic: {
     samples: 256,
@@ -62,6 +62,7 @@ export const SCENE: Scene = {
     focus: 1,
     exposure: 1,
     is_denoised: true,
+    seed: 0,
   },
 };
 

@@ -34,6 +34,7 @@ from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.automatic.orientation import SIDES, VIEWS
 from pellucid.rendering.camera_path import CameraPath, turntable
+from pellucid.rendering.figures.image_files import KINDS, pixel_size, save_figure
 from pellucid.rendering.frame import save_image
 from pellucid.rendering.movie import clear_movie_folder, is_movie, save_movie
 from pellucid.rendering.presets.builtin import PRESETS
@@ -44,6 +45,7 @@ from pellucid.rendering.side_by_side import draw_side_by_side
 MODES = ("composite", "max", "min", "mean", "isosurface")
 SHADINGS = ("none", "gradient", "shadow", "occlusion", "full", "cinematic")
 WITHOUT_OPACITY = (".jpg", ".jpeg", ".bmp", ".pdf", ".eps", ".ppm")
+DPI = 300
 TIMEOUT_MS = 1e6
 """Long: no one waits for a first, coarse image here."""
 MOVIES = "FILE.mp4, .webm or .gif, or a folder for numbered images"
@@ -58,10 +60,11 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     parser.add_argument(
         "--size",
         type=size_argument,
-        default=(1024, 1024),
+        default="1024x1024",
         metavar="WxH",
-        help="image size in pixels, such as 1920x1080",
+        help="image size in pixels, such as 1920x1080, or on paper, such as 17x12cm (mm, in)",
     )
+    parser.add_argument("--dpi", type=positive_argument, metavar="N", help="pixels per inch on paper (300)")
     _add_look(parser.add_argument_group("appearance"))
     _add_cinematic(parser.add_argument_group("with --shading cinematic"))
     _add_camera(parser.add_argument_group("camera"))
@@ -183,6 +186,12 @@ def _add_company(group: "argparse._ArgumentGroup") -> None:
     group.add_argument("--annotate", action="store_true", help="add a scale bar, axes and the names of labels")
     group.add_argument("--scale-bar", action="store_true", help="add a scale bar")
     group.add_argument("--axes", action="store_true", help="add the directions of x, y and z")
+    group.add_argument("--color-bar", action="store_true", help="add the colours and their values")
+    group.add_argument("--value-unit", metavar="UNIT", help="unit of the values, for the colour bar")
+    group.add_argument("--text-scale", type=positive_argument, metavar="FACTOR", help="size of letters (1)")
+    group.add_argument(
+        "--no-scene", action="store_true", help="do not store the scene (with the names of files) in a PNG or TIFF"
+    )
     group.add_argument(
         "--slice",
         type=slice_argument,
@@ -216,6 +225,7 @@ def _add_movie(group: "argparse._ArgumentGroup") -> None:
 
 
 def run(options: argparse.Namespace) -> int:
+    options.size = pixel_size(options.size, options.dpi or DPI)
     _check_output(options)
     scenes = [described_scene(options)]
     if options.compare:
@@ -243,11 +253,17 @@ def run(options: argparse.Namespace) -> int:
         count = _save_movie(options, scenes[0], draw)
         print(f"wrote {options.output} ({count} frames, {renderer.device.name})")
     else:
-        pixels = draw(scenes[0])
-        has_opacity = options.output.suffix.lower() not in WITHOUT_OPACITY
-        save_image(pixels if has_opacity else pixels[..., :3], options.output)
+        _save_image(options, draw(scenes[0]), None if options.no_scene or options.compare else scenes[0])
         print(f"wrote {options.output} ({renderer.device.name})")
     return 0
+
+
+def _save_image(options: argparse.Namespace, pixels: Voxels, scene: Scene | None) -> None:
+    if options.output.suffix.lower() in KINDS:
+        save_figure(pixels, options.output, options.dpi, scene)
+    else:
+        has_opacity = options.output.suffix.lower() not in WITHOUT_OPACITY
+        save_image(pixels if has_opacity else pixels[..., :3], options.output)
 
 
 def _check_sources(options: argparse.Namespace, scenes: list[Scene]) -> None:

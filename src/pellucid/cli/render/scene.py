@@ -20,6 +20,7 @@ from pellucid.rendering.automatic.geometry import with_scenery
 from pellucid.rendering.automatic.volumes import automatic_scene, linear_transfer
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.cinematic.options import BUILT_IN, Cinematic
+from pellucid.rendering.figures.image_files import scene_in_image
 from pellucid.rendering.geometry.isosurfaces import check_isovalue
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.layers.label_placement import place_labels
@@ -51,8 +52,8 @@ def described_scene(options: argparse.Namespace) -> Scene:
 def scene_beside(options: argparse.Namespace, scene: Scene) -> Scene:
     """The scene at its right: another volume that looks the same, or a saved scene, or a volume with its own look."""
     location = Location.parse(options.compare)
-    if location.path.endswith(".json"):
-        return _saved(location)
+    if (saved := _saved(location)) is not None:
+        return saved
     if not options.compare_own_colors:
         with open_volume(location) as volume:
             return with_look(scene, str(volume.location.absolute))
@@ -61,8 +62,7 @@ def scene_beside(options: argparse.Namespace, scene: Scene) -> Scene:
 
 
 def _first_scene(location: Location, options: argparse.Namespace) -> Scene:
-    if location.path.endswith(".json"):
-        scene = _saved(location)
+    if (scene := _saved(location)) is not None:
         scene = scene if options.time is None else replace(scene, time=options.time)
         return _again(scene, options) if scene.volumes else scene
     if options.time is not None:
@@ -100,8 +100,11 @@ def _stance(options: argparse.Namespace) -> dict[str, Any]:
     return {**stance, "is_turning": bool(options.turntable)}
 
 
-def _saved(location: Location) -> Scene:
-    return Scene.from_json(location.local.read_text())
+def _saved(location: Location) -> Scene | None:
+    """The scene of a JSON file, or of an image that has one in it."""
+    if location.path.endswith(".json"):
+        return Scene.from_json(location.local.read_text())
+    return None if location.is_remote else scene_in_image(location.local)
 
 
 def _changed(scene: Scene, options: argparse.Namespace, volume: Volume, *, has_automatic_look: bool) -> Scene:
@@ -223,6 +226,9 @@ def _annotations(scene: Scene, options: argparse.Namespace) -> Any:
     marks = scene.annotations
     return replace(
         marks,
+        is_color_bar=marks.is_color_bar or options.color_bar,
+        value_unit=marks.value_unit if options.value_unit is None else options.value_unit,
+        text_scale=options.text_scale or marks.text_scale,
         is_scale_bar=marks.is_scale_bar or options.scale_bar or options.annotate,
         is_axes=marks.is_axes or options.axes or options.annotate,
         is_legend=marks.is_legend or options.annotate,

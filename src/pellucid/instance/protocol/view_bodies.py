@@ -1,15 +1,16 @@
-"""Bodies of HTTP requests about the view: from where a scene is seen.
+"""Bodies of HTTP requests about the view: from where a scene is seen, and as which file.
 
 Here: requests, replies.
 Not here: the camera of a page, which is a message (client_messages).
 """
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
-from pellucid.instance.protocol.shared_types import CLOSED
+from pellucid.instance.protocol.shared_types import CLOSED, Edge
+from pellucid.rendering.annotations import Annotations
 from pellucid.rendering.camera import Camera
 
 
@@ -39,5 +40,21 @@ class FittedCamera:
     camera: Camera
 
 
+@dataclass(frozen=True)
+class FigureRequest:
+    """POST /api/figures: the exact image as a file for a paper. dpi: pixels per inch on paper; annotations: instead of
+    the scene's; has_scene: whether the file also has the scene, with the names of its files, which only an owner may
+    ask for."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+    width: Edge = 1280
+    height: Edge = 720
+    format: Literal["png", "tiff"] = "png"
+    dpi: Annotated[float, Field(ge=1, le=10_000)] | None = None
+    is_transparent: bool = False
+    annotations: Annotations | None = None
+    has_scene: bool = False
+
+
 ANSWERS = (FittedCamera,)
-BODIES = (CameraChange, FitRequest)
+BODIES = (CameraChange, FitRequest, FigureRequest)

@@ -15,6 +15,7 @@ from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.instance.access.guest_limits import LAYER_LISTS, check_layer_counts, check_texts
 from pellucid.instance.protocol.shared_types import Change
+from pellucid.rendering.cinematic.options import BUILT_IN
 from pellucid.rendering.scene import Scene
 from pellucid.rendering.validation import check_layers
 
@@ -91,7 +92,9 @@ def without_paths(scene: Scene) -> Scene:
         kind: tuple(replace(layer, source=name_of(layer.source)) for layer in getattr(scene, kind))
         for kind in LAYER_LISTS
     }
-    return replace(scene, **layers)
+    environment = scene.cinematic.environment
+    cinematic = replace(scene.cinematic, environment=environment if environment in BUILT_IN else name_of(environment))
+    return replace(scene, cinematic=cinematic, **layers)
 
 
 def name_of(source: str) -> str:

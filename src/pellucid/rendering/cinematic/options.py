@@ -13,6 +13,7 @@ from pellucid.rendering.number_checks import check_finite, check_shares
 BUILT_IN = ("studio", "sky", "overcast")
 MAX_SAMPLES = 65536
 MAX_COLLISIONS = 4096
+MAX_SEED = 1000
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Cinematic:
     (a cloud) to 1; roughness, coat: of these. anisotropy: whether clouds scatter light onwards (up to 1) or back (down
     to -1). scatterings: of one path, at the most. aperture: diameter of the lens as a share of the distance to the
     target; what lies elsewhere is blurred. focus: distance that is sharp, over that of the target. exposure: brightness
-    of the image. is_denoised: whether what noise is left is filtered.
+    of the image. is_denoised: whether what noise is left is filtered. seed: of chance; the same gives the same image.
     """
 
     samples: int = 256
@@ -43,6 +44,7 @@ class Cinematic:
     focus: float = 1.0
     exposure: float = 1.0
     is_denoised: bool = True
+    seed: int = 0
 
     def __post_init__(self) -> None:
         check_finite("A cinematic strength, turn or exposure", self.strength, self.turn_deg, self.lamp, self.exposure)
@@ -58,6 +60,7 @@ class Cinematic:
             "anisotropy": (-0.99, 0.99),
             "aperture": (0.0, 1.0),
             "focus": (0.01, 100.0),
+            "seed": (0, MAX_SEED),
         }
         for name, (low, high) in limits.items():
             value = getattr(self, name)

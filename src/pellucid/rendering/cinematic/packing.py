@@ -88,7 +88,7 @@ def pack_options(scene: Scene, first_sample: int, samples: int) -> Any:
 
     warp, cinematic, camera = runtime.start(), scene.cinematic, scene.camera
     options = path_tracing.TraceOptions()
-    options.first_sample, options.samples, options.seed = first_sample, samples, 1
+    options.first_sample, options.samples, options.seed = first_sample, samples, 1 + 1_000_003 * cinematic.seed
     options.most, options.surface, options.anisotropy = cinematic.scatterings, cinematic.surface, cinematic.anisotropy
     options.coat.roughness, options.coat.coat = cinematic.roughness, cinematic.coat
     options.lens = 0.5 * cinematic.aperture * camera.distance

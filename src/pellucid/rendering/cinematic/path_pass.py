@@ -16,6 +16,8 @@ from pellucid.rendering.scene import Scene
 
 STEPS = (1, 2, 4, 8)
 """Pixels between those that the filter compares."""
+FEW, MANY = 16, 64
+"""Paths: with more than these the filter takes less for noise, and looks less far."""
 LIGHT, NORMAL, COLOR, DEPTH = 4.0, 0.6, 0.3, 100.0
 """How different they may be, as in FilterOptions: of what was tried, nearest to images of bonsai with all paths."""
 WARP_PIXELS = 64
@@ -104,8 +106,9 @@ class PathPass:
             options = denoising.FilterOptions()
             options.samples = float(self.total.samples)
             options.pixel = self._scene.camera.visible_height / size[0]
-            options.light, options.normal, options.color, options.depth = LIGHT, NORMAL, COLOR, DEPTH
-            for step in STEPS:
+            options.light = LIGHT * min(1.0, (FEW / self.total.samples) ** 0.5)
+            options.normal, options.color, options.depth = NORMAL, COLOR, DEPTH
+            for step in STEPS if self.total.samples < MANY else STEPS[:2]:
                 inputs = [step, options, guides, normals, light, noise]
                 launch(path_tracing.filter_once, size, inputs, [light_after, noise_after], self.device)
                 light, light_after = light_after, light

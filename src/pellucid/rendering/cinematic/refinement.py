@@ -12,8 +12,8 @@ from pellucid.device import Device
 from pellucid.rendering.drawing.draw_pass import DeviceFrame, DrawOptions, DrawRegion
 from pellucid.rendering.scene import Scene
 
-BATCH_S = 0.4
-"""After so long there is a new image, while nothing moves."""
+BATCH_S, SHARE_OF_TIME = 0.4, 0.25
+"""After so long there is a new image, while nothing moves; and after so much of the time that it took until then."""
 MAX_BATCH, MAX_CUDA_BATCH = 64, 16
 """Paths of every pixel at a time: on a card, a batch that has begun cannot be abandoned."""
 
@@ -30,7 +30,7 @@ def more_paths(
     source: ImageSource, scene: Scene, drawn: DeviceFrame, is_cancelled: Callable[[], bool]
 ) -> Iterator[DeviceFrame]:
     """Images with ever more paths. drawn: the one before, whose total goes on."""
-    total, batch = drawn.total, 1
+    total, batch, begun = drawn.total, 1, time.perf_counter()
     limit = MAX_CUDA_BATCH if source.device.is_cuda else MAX_BATCH
     while total is not None and total.samples < scene.cinematic.samples:
         batch = min(batch, scene.cinematic.samples - total.samples, limit)
@@ -38,5 +38,6 @@ def more_paths(
         canvas = DrawRegion(total.size, samples=batch, total=total)
         (drawn,) = source.images(scene, canvas, DrawOptions(False, is_cancelled))
         yield drawn
-        taken_s = time.perf_counter() - started
-        batch = max(1, int(batch * min(2.0, BATCH_S / max(taken_s, 1e-6))))
+        now = time.perf_counter()
+        wanted_s = max(BATCH_S, SHARE_OF_TIME * (now - begun))
+        batch = max(1, int(batch * min(2.0, wanted_s / max(now - started, 1e-6))))

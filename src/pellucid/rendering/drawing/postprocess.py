@@ -15,6 +15,7 @@ from pellucid.rendering.annotations import annotated
 from pellucid.rendering.automatic.orientation import index_signs
 from pellucid.rendering.drawing.draw_pass import DeviceFrame, Stopwatch
 from pellucid.rendering.drawing.packing import NOTHING_THERE, Size
+from pellucid.rendering.figures.color_bar import with_color_bar
 from pellucid.rendering.frame import Frame, FrameStatistics, enlarged, enlarged_depth, full_resolution
 from pellucid.rendering.legend import with_legend
 from pellucid.rendering.scene import Scene
@@ -28,7 +29,7 @@ def to_frame(scene: Scene, drawn: DeviceFrame, size: Size, total: "FrameSum | No
     synchronize(drawn.device)
     watch.lap("draw")  # On CUDA it was queued, and most of the waiting is for it.
     rgba = annotated(enlarged(rgba, size), scene.camera, scene.annotations, index_signs(scene))
-    rgba = with_legend(rgba, scene)
+    rgba = with_color_bar(with_legend(rgba, scene), scene)
     depth = enlarged_depth(depth, size)
     watch.lap("finish")
     statistics = FrameStatistics(

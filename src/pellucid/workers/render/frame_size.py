@@ -9,13 +9,15 @@ from collections.abc import Hashable
 from statistics import median
 
 from pellucid.rendering.drawing.packing import Size
-from pellucid.rendering.drawing.refinement import MAX_KNOWN, FrameCost, FrameCostModel
+from pellucid.rendering.drawing.refinement import MAX_KNOWN, SHARE_OF_BUDGET, FrameCost, FrameCostModel
 from pellucid.rendering.frame import FrameStatistics
 
 STEPS = 16
 """Rough images are so many sixteenths of the whole: one that changes its size all the time flickers."""
 SLACK = 0.5
 """Steps that what can be afforded may lie beyond an image's own before it changes its size."""
+MAX_SAMPLES = 32
+"""Paths of light for each pixel of a rough image."""
 REMEMBERED = 3
 """Images whose middle one says what a pixel costs: a machine that is busy now and then is not slow."""
 
@@ -42,11 +44,20 @@ class FrameSizer:
         self._steps[what, budget_s] = held = max(held, 1)
         return held / STEPS
 
+    def samples(self, what: Hashable, size: Size, budget_s: float) -> int:
+        """How many paths of light there may be for each pixel of a rough image of this size."""
+        times_s = self._pixels_s.get(what)
+        if not times_s:
+            return 1
+        return max(1, min(MAX_SAMPLES, int(SHARE_OF_BUDGET * budget_s / (median(times_s) * size[0] * size[1]))))
+
     def measured(self, what: Hashable, size: Size, statistics: FrameStatistics, is_rough: bool) -> None:
         """Learn from an image of this size; loading left out, which is not done again."""
         drawn = max(1, round(size[0] * statistics.scale)), max(1, round(size[1] * statistics.scale))
         pixels, times_s = drawn[0] * drawn[1], statistics.times_s
-        drawing_s, beside_s = times_s["draw"], times_s["prepare"] + times_s["finish"]
+        # Of a cinematic image, a path of each pixel.
+        drawing_s = times_s["draw"] / (max(statistics.paths, 1) if is_rough else 1)
+        beside_s = times_s["prepare"] + times_s["finish"]
         if is_rough:
             pixel_s = self._remembered(what, drawing_s / pixels)
             self._moving.measured(what, drawn, pixel_s * pixels, beside_s)

@@ -58,7 +58,8 @@ class FrameRefiner:
         whole, otherwise = (view.height, view.width), estimate_cost(renderer, view.scene)
         scale = self._sizing.scale(kind(view.scene), whole, request.budget_ms / 1000, otherwise)
         size = max(1, round(view.width * scale)), max(1, round(view.height * scale))
-        return renderer.render(view.scene, *size, is_exact=False)
+        samples = self._sizing.samples(kind(view.scene), size, request.budget_ms / 1000)
+        return renderer.render(view.scene, *size, is_exact=False, samples=samples)
 
     def _better(self, request: Draw, view: ViewSpec, is_cancelled: Callable[[], bool]) -> Iterator[tuple[Frame, bool]]:
         last: Frame | None = None

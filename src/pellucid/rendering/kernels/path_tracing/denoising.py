@@ -109,6 +109,11 @@ def filter_once(
             x = column + i * step
             if y >= 0 and y < light.shape[0] and x >= 0 and x < light.shape[1]:
                 there = light[y, x]
+                weight = kernel_weight(i) * kernel_weight(j)
+                if here[3] <= 0.0 and there[3] <= 0.0:
+                    total += there * weight
+                    weights += weight
+                    continue
                 beside = guides[y, x]
                 far = wp.float32(step) * wp.sqrt(wp.float32(i * i + j * j)) * options.pixel * options.depth
                 turned = wp.length_sq(normals[y, x] - normal) / (options.normal * options.normal)
@@ -117,14 +122,10 @@ def filter_once(
                 behind = wp.abs(beside[3] - guide[3]) / wp.max(far, 1.0e-20)
                 unsure = wp.sqrt(noise[row, column] + noise[y, x]) * options.light + 1.0e-6
                 unlike = wp.abs(brightness(there) - bright) / unsure
-                guided = turned + tinted + behind
                 # Where no path met anything, there is nothing to go by.
-                if wp.min(there[3], here[3]) <= 0.0:
-                    guided = 0.0
-                weight = wp.exp(-guided - unlike * unlike - unlike_cover(here[3], there[3], options.samples))
-                weight *= kernel_weight(i) * kernel_weight(j)
-                if i == 0 and j == 0:
-                    weight = kernel_weight(0) * kernel_weight(0)
+                guided = wp.where(wp.min(there[3], here[3]) > 0.0, turned + tinted + behind, 0.0)
+                if i != 0 or j != 0:
+                    weight *= wp.exp(-guided - unlike * unlike - unlike_cover(here[3], there[3], options.samples))
                 total += there * weight
                 spread += noise[y, x] * weight * weight
                 weights += weight
