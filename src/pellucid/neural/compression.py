@@ -30,7 +30,7 @@ from pellucid.formats.neural_field.neural_volume import NeuralVolume, PlacedFiel
 from pellucid.formats.neural_field.stored_volume import header_document
 from pellucid.neural.compression_options import (
     MAX_VALUE,
-    SMALLEST,
+    MIN_FIELD_BYTES,
     CompressionOptions,
     check_options,
     check_size,
@@ -154,7 +154,7 @@ class _Compressor:
     def search(self, size: int, folder: Path) -> Ensemble:
         """The smallest field that reaches a PSNR, by doubling or halving and one step between."""
         target, tried = self.options.psnr or 0.0, {}
-        size = max(SMALLEST * 4, min(size, 1 << 18))
+        size = max(MIN_FIELD_BYTES * 4, min(size, 1 << 18))
         for _ in range(MAX_TRIES):
             fitted = self.fit(size, folder / str(size))
             reached = self.quality(fitted, self.volume).psnr
@@ -165,7 +165,7 @@ class _Compressor:
             if good and bad and min(good) / max(bad) < 1.3:
                 break
             size = int(math.sqrt(min(good) * max(bad))) if good and bad else (min(good) // 2 if good else max(bad) * 2)
-            if size < SMALLEST or size > max(self.volume.nbytes, SMALLEST * 8):
+            if size < MIN_FIELD_BYTES or size > max(self.volume.nbytes, MIN_FIELD_BYTES * 8):
                 break
         good = [one for one, (psnr, _) in tried.items() if psnr >= target]
         if not good:
@@ -181,7 +181,7 @@ class _Compressor:
         options, shape = self.options, self.volume.shape
         counts = choose_counts(shape, size) if isinstance(options.bricks, str) else options.bricks or (1, 1, 1)
         blocks = brick_lattice(shape, counts, default_ghost(shape, counts) if options.ghost is None else options.ghost)
-        sizes = brick_sizes(self.volume, blocks, size - self._overhead(blocks, size), SMALLEST // 2)
+        sizes = brick_sizes(self.volume, blocks, size - self._overhead(blocks, size), MIN_FIELD_BYTES // 2)
         workers = self._workers(len(blocks))
         requests = tuple(
             FittingRequest(block.outer, self.value_range, own, self._fitting(own / size, len(blocks) / workers), name)

@@ -16,7 +16,7 @@ from pellucid.box import Shape
 from pellucid.errors import InvalidInput, OutputExists
 from pellucid.volume.volume import Volume
 
-SMALLEST = 4096
+MIN_FIELD_BYTES = 4096
 MIN_REFUSED = 1_000_000
 """A field may be larger than its volume up to this size: small volumes are for trying things."""
 MAX_VALUE = 1e37
@@ -67,8 +67,10 @@ def check_options(options: CompressionOptions, path: Path) -> None:
     for name, value in numbers.items():
         if value is not None and not (math.isfinite(value) and value > 0):
             raise InvalidInput(f"The {name} {value} is not positive.", remedy="Use a positive number.")
-    if options.size is not None and options.size < SMALLEST:
-        raise InvalidInput(f"A field of {options.size} bytes is too small.", remedy=f"Use at least {SMALLEST} bytes.")
+    if options.size is not None and options.size < MIN_FIELD_BYTES:
+        raise InvalidInput(
+            f"A field of {options.size} bytes is too small.", remedy=f"Use at least {MIN_FIELD_BYTES} bytes."
+        )
     if isinstance(options.bricks, str) and options.bricks != "auto":
         raise InvalidInput(f"Unknown bricks {options.bricks!r}.", remedy="Use three numbers (z, y, x), or auto.")
     if not 0 <= options.seed < 2**63:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 HEAD = struct.Struct("<I")
-LONGEST = 64 * 2**20
+MAX_MESSAGE_BYTES = 64 * 2**20
 
 
 class MessageChannel:
@@ -44,7 +44,7 @@ class MessageChannel:
         head, descriptors, _, _ = socket.recv_fds(self._connection, HEAD.size, 1)
         try:
             (length,) = HEAD.unpack(head + self._exactly(HEAD.size - len(head)) if head else self._exactly(HEAD.size))
-            if length > LONGEST:
+            if length > MAX_MESSAGE_BYTES:
                 raise EOFError
             message: dict[str, Any] = json.loads(self._exactly(length))
         except BaseException:

@@ -22,7 +22,7 @@ from pellucid.formats.neural_field.packed_field import PackedField
 from pellucid.formats.orientation import Orientation
 from pellucid.formats.protocol import Header, Level, Spacing
 
-SMALLEST_LEVEL = 64
+MIN_LEVEL_EDGE = 64
 CHUNK = 32
 
 
@@ -167,7 +167,7 @@ class NeuralVolume:
 def level_shapes(shape: Shape) -> list[tuple[Shape, int]]:
     """Shapes of a volume's levels and how many voxels of the full one they join, until the longest axis is short."""
     shapes, factor = [(shape, 1)], 1
-    while max(shapes[-1][0]) > SMALLEST_LEVEL:
+    while max(shapes[-1][0]) > MIN_LEVEL_EDGE:
         factor *= 2
         z, y, x = (-(-n // factor) for n in shape)
         shapes.append(((z, y, x), factor))

@@ -39,7 +39,7 @@ from pellucid.workers.protocol import replies, requests
 from pellucid.workers.queries.describe import BINS as SHOWN_BINS
 
 PER_BLOCK = 2**14
-MOST = 2**20
+MAX_SAMPLES = 2**20
 
 
 class ValueSample:
@@ -67,7 +67,7 @@ class ValueSample:
             self.count += block.size
             self._values.append(some)
             self._kept += some.size
-            while self._kept > MOST:
+            while self._kept > MAX_SAMPLES:
                 self._stride *= 2
                 self._values = [np.concatenate(self._values)[::2]]
                 self._kept = self._values[0].size

@@ -25,7 +25,7 @@ DARK_PEAK, DARK_VALLEY = 0.4, 0.5
 FOOT = 0.02
 VALLEY = 0.5
 NOISE = 0.08
-LEAST_AIR = 0.15
+MIN_AIR_SHARE = 0.15
 """A scan whose darkest peak holds fewer of the voxels is taken to be filled with material."""
 
 
@@ -111,7 +111,7 @@ def air_threshold(histogram: Histogram) -> float | None:
     if (
         not len(found)
         or peak + found[0] > DARK_VALLEY * len(counts)
-        or counts[: peak + found[0]].sum() < LEAST_AIR * counts.sum()
+        or counts[: peak + found[0]].sum() < MIN_AIR_SHARE * counts.sum()
     ):
         return None
     foot, extent = float(edges[peak + found[0]]), float(edges[-1] - edges[0])

@@ -32,7 +32,7 @@ IMAGES = 9
 ROUND_S = 0.5
 """While bricks are loaded: an image of what is there already, so often."""
 
-SMALLEST = 1 / 32
+MIN_SCALE = 1 / 32
 GROWTH = 2.0
 """From one image to the next along each edge, until all pixels are drawn."""
 
@@ -111,7 +111,7 @@ class FrameCostModel:
         cost = self._costs.get(what, otherwise)
         left_s = SHARE_OF_BUDGET * budget_s - min(cost.beside_s, budget_s / 2)
         whole_s = max(cost.pixel_s * size[0] * size[1], 1e-9)
-        scale = min(1.0, max(sqrt(max(left_s, 0.0) / whole_s), SMALLEST))
+        scale = min(1.0, max(sqrt(max(left_s, 0.0) / whole_s), MIN_SCALE))
         return smaller(size, scale)
 
 
