@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from pellucid.instance.access.guest_limits import MAX_GUEST_SLICE_PIXELS
+from pellucid.instance.scene import slice_views
 from pellucid.instance.server import Instance
 from pellucid.rendering.labels import LabelColor, Labels
 from pellucid.rendering.scene import SliceLayer
@@ -164,13 +165,23 @@ def test_slices_of_guests_are_smaller_and_wait_and_the_owners_do_not_wait_for_th
             return held[-1][2]
         return send_request(what, build)
 
+    widths, plan_slice = list[int](), slice_views.plan_slice
+
+    def record_width(scene: Any, cut: Any, view: Any, catalogue: Any) -> Any:
+        widths.append(view.width)
+        return plan_slice(scene, cut, view, catalogue)
+
     monkeypatch.setattr(worker, "send_request", record)
     with open_page(instance, "view") as guest, open_page(instance, "view") as other:
         for one in (guest, other):
             show(one, view("y", 4096, 4096), view("x", 4096, 4096))
         wait_until(lambda: held)
+        monkeypatch.setattr(slice_views, "plan_slice", record_width)
+        for height in range(5):
+            show(other, view("z", 999, 1000 + height))
         show(page, view("x", 31, 17))
         assert exact(page, "x").rgb.shape == (17, 31)
+        assert set(widths) == {31}  # What there is no room for is not planned, however often it is asked for.
         image = held[0][1].image
         assert len(held) == 1 and image.width * image.height <= MAX_GUEST_SLICE_PIXELS
     held[0][2].cancel()

@@ -143,9 +143,7 @@ class SliceViews:
     def _start(self) -> None:
         """Begin as many images as there is room for."""
         self._drawer.cancel_outdated(self._is_wanted)
-        while (
-            job := next((job for job in self._wanted_jobs() if _has_room(job, self._jobs.values())), None)
-        ) is not None:
+        while (job := next(self._wanted_jobs(), None)) is not None:
             task = asyncio.get_running_loop().create_task(self._run(job))
             self._jobs[task] = job
             task.add_done_callback(self._ended)
@@ -166,6 +164,8 @@ class SliceViews:
         exact = []
         for member in members:
             subscriber, is_for_guest = self._subscribers[member], not self._is_owner(member)
+            if not _has_room(is_for_guest, self._jobs.values()):
+                continue  # Known before anything is planned, however many guests there are and however often they ask.
             for axis, view in subscriber.views.items():
                 if (member, axis) in begun or len(subscriber.unpainted.get(axis, ())) >= MAX_UNPAINTED:
                     continue
@@ -252,7 +252,7 @@ def _limited(view: SliceView, member: "ConnectedClient") -> SliceView:
     return SliceView(view.axis, width, height, view.region)
 
 
-def _has_room(job: SliceJob, begun: Iterable[SliceJob]) -> bool:
+def _has_room(is_for_guest: bool, begun: Iterable[SliceJob]) -> bool:
     """Images of guests wait until nothing else is wanted. Those of owners do not wait for them."""
-    others = sum(other.is_for_guest == job.is_for_guest for other in begun)
-    return others < (GUESTS_AT_ONCE if job.is_for_guest else AT_ONCE)
+    others = sum(other.is_for_guest == is_for_guest for other in begun)
+    return others < (GUESTS_AT_ONCE if is_for_guest else AT_ONCE)
