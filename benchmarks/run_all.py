@@ -17,7 +17,7 @@ from pellucid.device import devices
 
 CALLS_REPORT = re.compile(r"^ +report\(", re.MULTILINE)
 FOLDER = Path(__file__).parent
-NEEDS_CARD = frozenset({"learn_speed", "render_cuda", "neural_speed"})
+NEEDS_CARD = frozenset({"large_surfaces", "learn_speed", "render_cuda", "neural_speed"})
 """Without a CUDA card there is nothing that these could measure."""
 
 

@@ -17,10 +17,12 @@ from pellucid.errors import InvalidInput
 
 COMPUTATIONS = {
     "composite": "pellucid.cluster.compute.compositing:composite",
+    "count_surface": "pellucid.cluster.compute.surface:count_surface",
     "draw": "pellucid.cluster.compute.drawing:draw_block",
     "front": "pellucid.cluster.compute.front:advance_front",
     "kernel": "pellucid.cluster.compute.user_kernels:run_kernel",
     "read": "pellucid.cluster.compute.reading:read_block",
+    "write_surface": "pellucid.cluster.compute.surface:write_surface",
 }
 
 

@@ -17,17 +17,21 @@ from pellucid.cluster.functions import (
 )
 from pellucid.cluster.halos import append_halo, extract_halo
 from pellucid.cluster.images.frames import BlockImage, ImagePlan, compose_frame, draw_block
+from pellucid.cluster.images.surfaces import BlockSurface, extract_surface_gpu, join_surfaces
+from pellucid.cluster.solvers.front import advance_front
 from pellucid.cluster.spark.application import SparkApplication
 from pellucid.cluster.spark.options import SparkOptions
 from pellucid.cluster.spark.shuffle import ShuffleManager
 
 __all__ = [
     "BlockImage",
+    "BlockSurface",
     "DeviceBlock",
     "ImagePlan",
     "ShuffleManager",
     "SparkApplication",
     "SparkOptions",
+    "advance_front",
     "append_halo",
     "cache_gpu",
     "compose_frame",
@@ -35,6 +39,8 @@ __all__ = [
     "exec_gpu",
     "exec_gpu_seq",
     "extract_halo",
+    "extract_surface_gpu",
+    "join_surfaces",
     "persist_gpu",
     "read_gpu",
     "recv_gpu",

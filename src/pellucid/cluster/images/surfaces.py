@@ -1,0 +1,68 @@
+"""Isosurfaces of a volume whose blocks are on Device Workers.
+
+Here: extract_surface_gpu, the surface in one block; BlockSurface; join_surfaces, one mesh of all.
+Not here: extracting it (compute.surface), isosurfaces met by rays (frames).
+
+Every cube between voxels belongs to one block, and all blocks compute the same vertices on the edges that they share:
+the surface has the same triangles as that of the volume in one piece, and no gaps.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from pellucid.box import Shape
+from pellucid.cluster.blocks import DeviceBlock
+from pellucid.cluster.compute.surface import SurfaceRequest
+from pellucid.cluster.functions import recv_gpu
+from pellucid.cluster.operations import ComputeBlock
+from pellucid.formats.protocol import Spacing, Voxels
+from pellucid.rendering.geometry.shapes import Mesh
+
+
+@dataclass(frozen=True)
+class BlockSurface:
+    """words: the vertices and triangles on the device, as one row of 32-bit words."""
+
+    words: DeviceBlock
+    vertices: int
+    triangles: int
+
+    def mesh(self) -> Mesh:
+        """The surface in this process."""
+        words = recv_gpu(self.words).reshape(-1)
+        cut = 3 * self.vertices
+        vertices = words[:cut].view(np.float32).reshape(-1, 3)
+        return Mesh(vertices, words[cut : cut + 3 * self.triangles].reshape(-1, 3))
+
+
+def extract_surface_gpu(
+    block: DeviceBlock, value: float, start: Shape, shape: Shape, spacing: Spacing = (1.0, 1.0, 1.0)
+) -> BlockSurface:
+    """The surface at ``value`` in a block with a filled halo of 1; it stays on the device. start: the first voxel of the
+    block in the volume; shape, spacing: of the volume, (z, y, x)."""
+    request = SurfaceRequest(value, start, shape, spacing, f"{block.handle} {value!r}")
+    arguments = json.dumps(asdict(request))
+    count = ComputeBlock("count_surface", arguments, is_value=True, label="the surface")
+    found = block.result(count).value
+    size = (1, 1, max(1, 3 * (found["vertices"] + found["triangles"])))
+    words = block.then(ComputeBlock("write_surface", arguments, (), size, "<i4", label="the surface"))
+    return BlockSurface(words, found["vertices"], found["triangles"])
+
+
+def join_surfaces(surfaces: Iterable[BlockSurface]) -> Mesh:
+    """One mesh: vertices that several blocks have become one."""
+    parts = [surface.mesh() for surface in surfaces]
+    firsts = np.cumsum([0, *(len(part.vertices) for part in parts)])
+    vertices = np.concatenate([part.vertices for part in parts])
+    triangles = np.concatenate([part.triangles + np.int64(first) for part, first in zip(parts, firsts, strict=False)])
+    kept, numbers = np.unique(_keys(vertices), return_index=True, return_inverse=True)[1:]
+    return Mesh(vertices[kept], numbers.reshape(-1)[triangles])
+
+
+def _keys(vertices: Voxels) -> Voxels:
+    """Of each vertex, its bytes as one value."""
+    keys: Voxels = np.ascontiguousarray(vertices).view(np.dtype((np.void, 12))).reshape(-1)
+    return keys
