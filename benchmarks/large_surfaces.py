@@ -44,8 +44,7 @@ def case(edge: int, device: Device) -> Row:
 
 
 def winding(peer: Any, edge: int, triangles: float) -> Any:
-    """A gyroid with about so many triangles: its area in a cell of edge 1 is 3.09, and a triangle covers about half of a
-    square voxel."""
+    """A gyroid with about so many triangles: its area in a cell of edge 1 is 3.09, with 2.2 triangles for each unit."""
     period = 3.09 * 2.2 * edge**3 / triangles
     angle = 2 * peer.pi / period * peer.arange(edge, dtype=peer.float32)
     sine, cosine = peer.sin(angle), peer.cos(angle)

@@ -41,8 +41,10 @@ class BlockSurface:
 def extract_surface_gpu(
     block: DeviceBlock, value: float, start: Shape, shape: Shape, spacing: Spacing = (1.0, 1.0, 1.0)
 ) -> BlockSurface:
-    """The surface at ``value`` in a block with a filled halo of 1; it stays on the device. start: the first voxel of the
-    block in the volume; shape, spacing: of the volume, (z, y, x)."""
+    """The surface at ``value`` in a block with a filled halo of 1; it stays on the device.
+
+    start: the first voxel of the block in the volume; shape, spacing: of the volume, (z, y, x).
+    """
     request = SurfaceRequest(value, start, shape, spacing, f"{block.handle} {value!r}")
     arguments = json.dumps(asdict(request))
     count = ComputeBlock("count_surface", arguments, is_value=True, label="the surface")
