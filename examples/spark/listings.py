@@ -108,7 +108,7 @@ def caching(program: Program) -> None:
     """2. Keep blocks between the iterations of a loop. Without cache_gpu every iteration would read them again."""
     blocks = program.read().mapValues(cache_gpu).cache()
     for step in range(1, 4):
-        scaled = blocks.mapValues(exec_gpu(source=SCALE, function="scale", parameters=[step]))
+        scaled = blocks.mapValues(exec_gpu(source=SCALE, function="scale", parameters=[step], dtype="f4"))
         print(f"step {step}: {scaled.mapValues(recv_gpu).mapValues(np.mean).values().sum():.1f}")
 
 
@@ -158,8 +158,7 @@ def volume_rendering(program: Program) -> None:
     """6. Draw frame after frame of blocks that stay; a Worker that is lost costs only its blocks."""
     blocks = program.application.cache(program.read(halo=2).mapValues(persist_gpu))
     for step in range(3):
-        plan = program.plan(40.0 * step)
-        program.application.retry(lambda plan=plan, step=step: program.draw(blocks, plan, f"frame{step}"))
+        program.application.retry(partial(program.draw, blocks, program.plan(40.0 * step), f"frame{step}"))
 
 
 def isosurface(program: Program) -> None:

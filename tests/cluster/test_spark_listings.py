@@ -37,7 +37,7 @@ def test_the_listings_run(
     images = {name: np.asarray(Image.open(tmp_path / f"{name}.png"), float)[..., :3] for name in names}
     assert all(image.shape == (256, 256, 3) and image.std() > 3 for image in images.values())
     assert np.abs(images["viewer0"] - images["frame0"]).mean() < 1
-    assert is_closed(load_mesh(tmp_path / "surface.ply"))
+    assert is_closed(load_mesh(str(tmp_path / "surface.ply")))
     iterations, last = re.search(r"(\d+) iterations, the last voxel after ([\d.]+)", printed).groups()  # type: ignore[union-attr]
     assert int(iterations) < 8
     assert float(last) == pytest.approx(31 * 3**0.5, rel=0.05)

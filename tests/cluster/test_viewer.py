@@ -176,5 +176,5 @@ def test_a_viewer_draws_with_workers_while_one_is_killed_and_replaced(path: Path
 
 
 def test_engines_without_workers_are_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"The engine 'serial' has no Device Workers\. Use local, or spark://"):
+    with pytest.raises(InvalidInput, match=r"The engine 'serial' has no Device Workers\. Use local, srun"):
         viewer_workers("serial").__enter__()

@@ -33,9 +33,11 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     add_viewer(parser)
     parser.add_argument(
         "--engine", default="", metavar="NAME",
-        help="render with Device Workers, which hold the volume in blocks: spark://HOST:PORT, or local",
+        help="render with Device Workers, which hold the volume in blocks: spark://HOST:PORT, srun, or local",
     )  # fmt: skip
-    parser.add_argument("--workers", type=int, metavar="N", help="with --engine local: number of Device Workers")
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="number of Device Workers with --engine local, or per node with srun"
+    )
     parser.set_defaults(run=run)
 
 

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from pellucid.cluster.context import ClusterContext
 from pellucid.cluster.credentials import Credentials
-from pellucid.cluster.handles import WorkerId, checked_host
+from pellucid.cluster.handles import WorkerId
 from pellucid.cluster.links import WorkerLinks
 from pellucid.cluster.nodes.folders import WorkerSpec
 from pellucid.cluster.nodes.launch import find_or_start
+from pellucid.cluster.nodes.node_address import own_host
 from pellucid.cluster.spark.losses import DriverLink
 from pellucid.cluster.spark.options import OPTIONS_PROPERTY, TOKEN_PROPERTY, SparkOptions
 from pellucid.dataclass_json import from_json
@@ -97,17 +98,6 @@ def device_names(device: str, addresses: tuple[str, ...]) -> list[str]:
         return ["cpu"]
     numbers = [int(address) for address in addresses if address.isdecimal()] or list(range(count_gpus()))
     return [f"cuda:{number}" for number in numbers] or ["cpu"]
-
-
-@cache
-def own_host(driver_host: str) -> str:
-    """The IPv4 address at which other nodes reach this one: SPARK_LOCAL_IP, or the one on the way to the driver."""
-    stated = os.environ.get("SPARK_LOCAL_IP", "")
-    if stated.count(".") == 3 and stated.replace(".", "").isdecimal():
-        return checked_host(stated)
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.connect((driver_host or "localhost", 9))  # Nothing is sent.
-        return checked_host(probe.getsockname()[0])
 
 
 @cache

@@ -14,13 +14,14 @@ from pellucid.cluster.credentials import Credentials
 from pellucid.cluster.group import WorkerGroup
 from pellucid.cluster.handles import WorkerId
 from pellucid.cluster.links import WorkerLinks
+from pellucid.cluster.nodes.allocation import AllocationWorkers
 from pellucid.cluster.viewer.cluster_file import ClusterFile
 from pellucid.device.hardware import count_gpus
 from pellucid.errors import BlockLost, InvalidInput, PellucidError
 
 LOG = logging.getLogger(__name__)
 CHECK_S = 1.0
-ENGINES = "local, or spark://HOST:PORT"
+ENGINES = "local, srun (inside of a Slurm job), or spark://HOST:PORT"
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,9 @@ def _source(engine: str, count: int | None) -> Iterator[WorkerSource]:
         gpus = count_gpus()
         with WorkerGroup.local(count or gpus or 1, "cuda" if gpus else "cpu") as group:
             yield WorkerSource(group.credentials, group.links, group.replaced)
+    elif engine == "srun":
+        with AllocationWorkers(count or 0) as allocation:
+            yield WorkerSource(allocation.credentials, allocation.links, allocation.workers)
     elif engine.startswith("spark:"):
         with _spark_source(engine) as source:
             yield source
@@ -90,8 +94,9 @@ def _all_of(source: WorkerSource, is_over: threading.Event) -> tuple[WorkerId, .
 
 def _watch(source: WorkerSource, file: ClusterFile, workers: Sequence[WorkerId], is_over: threading.Event) -> None:
     """Whenever a Worker has ended, another one is started and written down; until then the viewer has the others."""
+    count = len(workers)
     while not is_over.wait(CHECK_S):
-        if all(_responds(source.links, worker) for worker in workers):
+        if len(workers) >= count and all(_responds(source.links, worker) for worker in workers):
             continue
         try:
             workers = tuple(source.find())
