@@ -1,12 +1,13 @@
 """How good is a neural field of a given size, and how do classic codecs do at the same size?
 
-    python -m benchmarks.neural [--quick] [--json FILE]
+    python -m benchmarks.neural [--quick] [--json FILE] [--fields bonsai,smooth] [--size 131072]
 
 PSNR over all voxels at equal bytes: our default model, rounded and coded, beside AMGSRN as published (float32
 parameters), SZ3, ZFP, SPERR and the volume subsampled to the same bytes. Real scans are taken from ../shared/data;
 those that are absent are left out by name.
 """
 
+import argparse
 import math
 import tempfile
 from collections.abc import Callable, Sequence
@@ -56,15 +57,27 @@ QUICK = Size(32, (), (16_384,), 60)
 
 
 def main() -> None:
-    given = options("Neural fields beside classic codecs.")
+    chosen, rest = _chosen()
+    given = options("Neural fields beside classic codecs.", rest)
     size = QUICK if given.is_quick else FULL
-    volumes = [*scans(size.scans), ("smooth", smooth(size.side)), ("turbulent", turbulent(size.side))]
-    rows = [unavailable(name, "ours", "absent") for name in size.scans if not _path(name).exists()]
+    names = [name for name in size.scans if name in (chosen.fields or size.scans)]
+    analytic = {"smooth": smooth, "turbulent": turbulent}
+    made = [(name, make(size.side)) for name, make in analytic.items() if name in (chosen.fields or analytic)]
+    volumes = [*scans(names), *made]
+    rows = [unavailable(name, "ours", "absent") for name in names if not _path(name).exists()]
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        for target in size.sizes:
+        for target in [chosen.size] if chosen.size else size.sizes:
             for finish in [start_rows(name, array, target, size, pool) for name, array in volumes]:
                 rows += finish()
-            report("neural", rows, str(size), given)
+            report("neural-part" if chosen.fields or chosen.size else "neural", rows, str(size), given)
+
+
+def _chosen() -> tuple[argparse.Namespace, list[str]]:
+    """A part of the rows, which has a table of its own; the other arguments."""
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--fields", type=lambda text: text.split(","), default=[])
+    parser.add_argument("--size", type=int, default=0)
+    return parser.parse_known_args()
 
 
 def scans(names: Sequence[str]) -> list[tuple[str, Array]]:
@@ -160,7 +173,8 @@ def at_size(codec: Codec, array: Array, target: int) -> Array:
 
 
 def sperr(values: Array, bound: float) -> tuple[int, Array]:
-    with h5py.File("x", "w", driver="core", backing_store=False) as file:
+    # Without a cache, which would give back what was written instead of what is decoded.
+    with h5py.File("x", "w", driver="core", backing_store=False, rdcc_nbytes=0) as file:
         data = file.create_dataset("a", data=values, chunks=values.shape, **hdf5plugin.Sperr(absolute=bound, swap=True))
         return data.id.get_storage_size(), data[...]
 

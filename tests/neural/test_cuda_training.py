@@ -148,6 +148,22 @@ def test_rounded_features_are_whole_steps() -> None:
         assert (grid / step - torch.round(grid / step)).abs().max() < 1e-3
 
 
+def test_bits_count_while_features_are_rounded() -> None:
+    """As in the definition: fewer bytes, and a little more error."""
+    from pellucid.neural.fitting import stored_network
+
+    found = []
+    for weight in (0.0, 0.6):
+        noise = torch.rand(16, 16, 16, generator=torch.Generator().manual_seed(0)).cuda()
+        network = make_network("pyramid", 1 << 15, (16, 16, 16)).cuda()
+        trainer = trainer_of(network, noise, steps=2000, batch=1 << 12, rounding=0.1, coding_weight=weight)
+        result = trainer.train()
+        found.append((stored_network(network, result.rounding_steps)[1], result.losses[-1]))
+    (plain, _), (weighted, _) = found
+    assert weighted < 0.95 * plain
+    assert found[1][1] < 2 * found[0][1]
+
+
 def test_shapes_of_grids_follow_the_volume() -> None:
     assert grid_shape((100, 50, 25), 1000) == (20, 10, 5)
 

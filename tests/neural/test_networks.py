@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch")
 from pellucid.errors import InvalidInput  # noqa: E402
 from pellucid.formats.neural_field.evaluation import values_at  # noqa: E402
 from pellucid.neural.density import density_loss, feature_density, target_density  # noqa: E402
+from pellucid.neural.fitting import stored_network  # noqa: E402
 from pellucid.neural.models import MODELS, grid_shape, make_network  # noqa: E402
 from pellucid.neural.network import FieldNetwork, GridGroup  # noqa: E402
 from pellucid.neural.samples import VolumeSamples  # noqa: E402
@@ -171,3 +172,16 @@ def test_grids_settle_when_the_loss_does() -> None:
     for step in range(10_000, 16_000, 250):
         stop.add(step, 1e-4)
     assert stop.is_settled
+
+
+def test_bits_count_while_features_are_rounded() -> None:
+    """Of noise, which cannot be predicted: far fewer bytes for a little more error."""
+    noise, found = torch.rand(16, 16, 16, generator=torch.Generator().manual_seed(0)), {}
+    for weight in (0.0, 0.6):
+        network = make_network("pyramid", 2000, (16, 16, 16))
+        samples = VolumeSamples(noise, (0.0, 1.0), at_voxels=True)
+        options = TrainingOptions(steps=250, batch=512, rounding=0.1, coding_weight=weight)
+        result = train(network, samples, options)
+        found[weight] = stored_network(network, result.rounding_steps)[1], float(np.mean(result.losses[-3:]))
+    assert found[0.6][0] < 0.8 * found[0.0][0]
+    assert found[0.6][1] < 1.1 * found[0.0][1]

@@ -105,7 +105,7 @@ class CudaModel:
         size = inputs * HIDDEN + HIDDEN * HIDDEN + HIDDEN
         self._weights, self._weight_m, self._weight_v, self._weight_gradients = (zeros(size) for _ in range(4))
         self._weight_halves = zeros(size, dtype=torch.half)
-        self._rounding = zeros(len(shapes))
+        self._rounding, self._coding_weight = zeros(len(shapes)), zeros(1)
         self._rho, self._target = zeros(count), zeros(count)
         self._transform_gradients = zeros(max(self._adaptive, 1), 13)
         self._transform_m, self._transform_v = zeros(max(self._adaptive, 1), 12), zeros(max(self._adaptive, 1), 12)

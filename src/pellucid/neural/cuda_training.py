@@ -22,6 +22,7 @@ from pellucid.neural.training import (
     Plateau,
     Training,
     TrainingOptions,
+    coding_scale,
     rounding_steps,
     transform_rate,
 )
@@ -86,6 +87,9 @@ class CudaTrainer(CudaModel):
         return result
 
     def _follow_loss(self, step: int, progress: float, loss: float) -> None:
+        if self.rounding_steps:
+            count = sum(group.features.numel() for group in self._network.grid_groups())
+            self._coding_weight.fill_(coding_scale(self._options, count) * loss)
         if self._options.schedule == "plateau":
             self._stop.add(step, loss)
             if not self._is_moving(step, progress):
@@ -172,7 +176,7 @@ class CudaTrainer(CudaModel):
         blocks = (-(-self._most_nodes // 256), len(self._halves))
         grids = (self._nodes, self._node_m, self._node_v, self._cell_gradients, self._grid_bytes)
         schedule = (self._rate, self._step, inverse)
-        self._launch("update_grids", blocks, 256, *grids, *schedule, self._rounding, np.float32(0))
+        self._launch("update_grids", blocks, 256, *grids, *schedule, self._rounding, self._coding_weight)
         self._pack()
         count = self._weights.numel()
         weights = (self._weights, self._weight_m, self._weight_v, self._weight_gradients, self._weight_halves)

@@ -21,7 +21,7 @@ from pellucid.engines.stopping import raise_if_stopped
 from pellucid.errors import InvalidInput
 from pellucid.formats.neural_field.field import Decoder, FeatureGrid, Floats, HashLevel, NeuralField
 from pellucid.formats.neural_field.spline import SplineGrid
-from pellucid.formats.neural_field.stored_volume import Steps, coded_step
+from pellucid.formats.neural_field.stored_volume import Steps, coded_field, coded_step
 from pellucid.neural.checkpoints import TrainingCheckpoint, fits, load_arrays, save_arrays
 from pellucid.neural.models import make_network
 from pellucid.neural.network import FieldNetwork
@@ -31,11 +31,14 @@ from pellucid.neural.training import OnStep, Training, TrainingOptions, network_
 from pellucid.neural.training_watch import Snapshots
 from pellucid.volume.volume import Volume
 
-BITS = 4.3
+BITS = 4.5
 """Bits that a parameter takes in the file, about."""
-ROUNDING = 0.25
+ROUNDING, CODING_WEIGHT = 0.12, 0.3
+"""The step of features relative to their root mean square; and how much the bits that they take count while they are
+trained. Crops of 64³ voxels, 2^14 features: bonsai 33.64 dB at 4.40 bits a feature, engine 35.78 dB at 4.74. With the
+step 0.25 alone 33.37 dB at 4.50 and 34.66 dB at 4.47; exact features 34.09 and 36.76 dB."""
 FINE = 1e-4
-"""Steps of features relative to their root mean square: about four bits, and as good as exact."""
+"""A step that is as good as exact."""
 WEIGHT_LEVELS = 400
 """Steps between zero and the largest weight of a layer."""
 CPU_BATCH = 1 << 12
@@ -161,6 +164,13 @@ def network_range(request: FittingRequest, spline: FittedSpline | None) -> tuple
     return spline.residual_range if spline else request.value_range
 
 
+def stored_network(network: FieldNetwork, grids: list[float]) -> tuple[NeuralField, int]:
+    """A network as it is read from a file, and the bytes that it takes there. grids: steps of its grids."""
+    field = network.to_field((0.0, 1.0))
+    steps = _steps(field, grids, ())
+    return _rounded(field, steps), len(coded_field(field, steps))
+
+
 def _spline(volume: Volume, request: FittingRequest) -> FittedSpline | None:
     """The spline under a model of our own, where the volume is smooth; in a series, like that of the step before."""
     options, start = request.options, request.start
@@ -252,6 +262,7 @@ def _train(
         steps=steps if options.seconds is None else max(steps, 1_000_000 if options.steps is None else steps),
         batch=options.batch or (1 << 17 if on_gpu else CPU_BATCH),
         rounding=ROUNDING if options.is_rounded else 0.0,
+        coding_weight=CODING_WEIGHT if options.is_rounded else 0.0,
         seconds=options.seconds or math.inf,
     )
     if request.start:
@@ -259,7 +270,8 @@ def _train(
         known = request.start.steps.grids if options.is_rounded and not on_gpu else ()
         seconds = training.seconds * WARM_SHARE
         training = replace(training, steps=steps, seconds=seconds, rate=WARM_RATE, density="none")
-        training = replace(training, rounding=0.0, rounding_steps=known)
+        # Bits do not count: what stays as it was is cheap, whatever it is.
+        training = replace(training, rounding=0.0, rounding_steps=known, coding_weight=0.0)
     low, high = samples.value_range
     gain_db = 20 * math.log10(max(np.ptp(request.value_range), 1e-300) / max(high - low, 1e-300))
     with _reported(request.name, training, gain_db, snapshots) as on_step:

@@ -134,7 +134,7 @@ __device__ __forceinline__ Adam at_step(float rate, unsigned step) {
 
 // Nodes gather the gradients of their cells. steps: to which features are rounded, for `rate_weight`, which makes them cheaper to code.
 extern "C" __global__ void update_grids(float2* nodes, float2* m1, float2* v1, const float2* cell_gradients, const Grid* grids,
-    const float* rate, const unsigned* step, float inverse_scale, const float* steps, float rate_weight) {
+    const float* rate, const unsigned* step, float inverse_scale, const float* steps, const float* rate_weight) {
   const Grid& g = grids[blockIdx.y];
   int id = blockIdx.x*blockDim.x + threadIdx.x; if (id >= g.nx*g.ny*g.nz) return;
   int x = id % g.nx, y = id/g.nx % g.ny, z = id/(g.nx*g.ny); float2 d = make_float2(0, 0);
@@ -144,7 +144,8 @@ extern "C" __global__ void update_grids(float2* nodes, float2* m1, float2* v1, c
     float2 h = cell_gradients[(g.first_cell + ((long long)k*(g.ny + 1) + j)*(g.nx + 1) + i)*8 + q]; d.x += h.x; d.y += h.y;
   }
   long long n = g.first_node + id; float2 w = nodes[n]; d.x *= inverse_scale; d.y *= inverse_scale;
-  if (rate_weight > 0.f) { float s = steps[blockIdx.y]; d.x += rate_weight*w.x/(s*s + w.x*w.x); d.y += rate_weight*w.y/(s*s + w.y*w.y); }
+  const float weight = *rate_weight, s = steps[blockIdx.y];
+  if (weight > 0.f && s > 0.f) { d.x += weight*w.x/(s*s + w.x*w.x); d.y += weight*w.y/(s*s + w.y*w.y); }
   Adam state = at_step(*rate, *step); float2 a = m1[n], b = v1[n];
   w.x -= adam(a.x, b.x, d.x, state); w.y -= adam(a.y, b.y, d.y, state); m1[n] = a; v1[n] = b; nodes[n] = w;
 }

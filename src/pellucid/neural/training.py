@@ -82,7 +82,8 @@ class TrainingOptions:
 
     schedule: "cosine", or "plateau" as published for AMGSRN. density: "authors", "printed" or "none". rounding: step of
     the features relative to their root mean square, or 0 for none. rounding_steps: one for every grid, known from the
-    beginning. seconds: stop after so long (the schedule follows).
+    beginning. coding_weight: of the bits that rounded features will take, in mean squared errors per bit of each.
+    seconds: stop after so long (the schedule follows).
     """
 
     steps: int = 10_000
@@ -93,6 +94,7 @@ class TrainingOptions:
     density: str = "authors"
     rounding: float = 0.0
     rounding_steps: tuple[float, ...] = ()
+    coding_weight: float = 0.0
     seconds: float = math.inf
 
     def __post_init__(self) -> None:
@@ -181,6 +183,8 @@ class Trainer:
         loss = (error**2).mean()
         self._optimiser.zero_grad(set_to_none=True)
         loss.backward()
+        if self.rounding_steps and self._options.coding_weight:
+            self._add_coding_gradients(loss.detach())
         self._optimiser.step()
         is_moving = (
             step > DENSITY_STARTS and progress < DENSITY_ENDS[self._options.schedule] and not self._stop.is_settled
@@ -244,6 +248,15 @@ class Trainer:
             parts += [torch.sin(phases), torch.cos(phases)]
         return network.decode(torch.cat(parts, dim=1))
 
+    def _add_coding_gradients(self, loss: Tensor) -> None:
+        """Of the bits of features, log2(1 + (w / step)^2) / 2 each: small ones are cheap."""
+        count = sum(group.features.numel() for group in _grid_groups(self._network))
+        weight = coding_scale(self._options, count) * loss
+        for group, steps in self._with_steps():
+            features = group.features
+            if features.grad is not None:
+                features.grad += weight * features.detach() / (steps**2 + features.detach() ** 2)
+
     def _with_steps(self) -> list[tuple[GridGroup, Tensor]]:
         found, position = [], 0
         for group in _grid_groups(self._network):
@@ -265,6 +278,11 @@ def transform_rate(options: TrainingOptions, progress: float) -> float:
     if options.schedule == "plateau":
         return options.transform_rate
     return options.transform_rate * 0.5 * (1 + math.cos(math.pi * min(progress / DENSITY_ENDS["cosine"], 1)))
+
+
+def coding_scale(options: TrainingOptions, count: int) -> float:
+    """What the mean squared error is multiplied by for the gradients of bits. count: features together."""
+    return options.coding_weight / (math.log(2) * count)
 
 
 def rounding_steps(groups: Sequence[GridGroup], relative: float) -> list[float]:
