@@ -91,7 +91,7 @@ def _made_by(source: Source, options: InferenceOptions) -> str:
 def _is_complete(intermediate: Location, record: Path, made_by: str) -> bool:
     try:
         found = json.loads(record.read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     is_there = isinstance(found, dict) and intermediate.local.exists()
     return is_there and found.get("made by") == made_by and found.get("files") == fingerprint(intermediate)

@@ -98,7 +98,7 @@ class CameraPath:
         """Read a path; an unknown field is an error that names it."""
         try:
             document = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InvalidInput(
                 f"Invalid camera path: {error}.", remedy="Use the JSON from CameraPath.to_json()."
             ) from error

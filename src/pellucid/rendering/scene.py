@@ -282,7 +282,7 @@ class Scene:
         """
         try:
             document = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InvalidInput(f"Invalid scene: {error}.", remedy="Use the JSON from Scene.to_json().") from error
         scene: Scene = from_json(cls, _migrated(document), "scene")
         return scene

@@ -114,7 +114,7 @@ def is_report(path: Path) -> bool:
     """Whether a file is the report of a reconstruction."""
     try:
         read = json.loads(path.read_text())
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(read, dict) and {"scan", "recipe", "axis", "output", "versions"} <= read.keys()
 

@@ -105,7 +105,7 @@ def _saved(path: Path) -> ReconstructionParameters:
         text: ReconstructionParameters = from_json(ReconstructionParameters, json.loads(path.read_text()), path.name)
     except FileNotFoundError:
         raise NotFound(str(path)) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(
             f"{path} is not valid JSON: {error}.", remedy="Save the parameters in the viewer again."
         ) from error

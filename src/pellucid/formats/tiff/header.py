@@ -55,7 +55,7 @@ def _from_json(description: str) -> TiffVoxelInfo:
         fields = json.loads(description)
         z, y, x = map(float, fields["spacing"])
         return TiffVoxelInfo((z, y, x), short_unit(str(fields.get("unit", ""))))
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return TiffVoxelInfo()
 
 
