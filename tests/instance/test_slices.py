@@ -11,6 +11,7 @@ import pytest
 
 from pellucid.instance.access.guest_limits import MAX_GUEST_SLICE_PIXELS
 from pellucid.instance.scene import slice_views
+from pellucid.instance.scene.slice_plans import plan_slice
 from pellucid.instance.server import Instance
 from pellucid.rendering.labels import LabelColor, Labels
 from pellucid.rendering.scene import SliceLayer
@@ -165,7 +166,7 @@ def test_slices_of_guests_are_smaller_and_wait_and_the_owners_do_not_wait_for_th
             return held[-1][2]
         return send_request(what, build)
 
-    widths, plan_slice = list[int](), slice_views.plan_slice
+    widths = list[int]()
 
     def record_width(scene: Any, cut: Any, view: Any, catalogue: Any) -> Any:
         widths.append(view.width)
