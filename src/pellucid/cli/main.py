@@ -5,6 +5,7 @@ Not here: any command (one module each).
 """
 
 import argparse
+import errno
 import importlib
 import logging
 import os
@@ -116,7 +117,11 @@ def _conclude_with(error: BaseException, options: argparse.Namespace) -> None:
 
 
 def _known_error(error: BaseException) -> BaseException:
-    """The error itself; one of ours where memory ran out."""
+    """The error itself; one of ours where memory ran out, or the disk is full."""
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        from pellucid.formats.system_errors import system_error
+
+        return system_error(error)
     if not isinstance(error, MemoryError):
         return error
     return InvalidInput(
