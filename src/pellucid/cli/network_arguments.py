@@ -120,6 +120,7 @@ def inference_options(options: argparse.Namespace) -> "InferenceOptions":
         levels=options.levels,
         chunk=options.chunk,
         codec=options.codec,
+        max_files=options.max_files,
         device=options.device,
     )
 

@@ -4,7 +4,7 @@ Here: add_box, add_levels, add_storage.
 Not here: where the work runs (engine_arguments), the type and range of values, which differ between commands.
 """
 
-from pellucid.cli.arguments import Group, levels_argument, shape_argument
+from pellucid.cli.arguments import Group, count_argument, levels_argument, shape_argument
 
 CODECS = ("none", "gzip", "zstd", "lz4", "blosc")
 
@@ -23,3 +23,7 @@ def add_levels(group: Group) -> None:
 def add_storage(group: Group) -> None:
     group.add_argument("--codec", choices=CODECS, help="compression")
     group.add_argument("--chunk", type=shape_argument, metavar="Z,Y,X", help="chunk size in voxels")
+    group.add_argument(
+        "--max-files", type=count_argument, metavar="N",
+        help="write at most so many files: larger shards (Zarr) or chunks (N5)",
+    )  # fmt: skip

@@ -18,7 +18,8 @@ class ConversionOptions:
 
     box, level: the part and the resolution to take. dtype, value_range: the new voxel type, and the values that become
     its ends ("auto": the data's own). levels: how many resolutions to write, or "auto" for all down to a thumbnail.
-    reduce: mean, max, or mode (labels). chunk, shard, codec: as in formats.protocol.Layout.
+    reduce: mean, max, or mode (labels). chunk, shard, codec: as in formats.protocol.Layout. max_files: that the output
+    may be made of; its shards (Zarr) or chunks (N5) become larger.
     """
 
     box: Box | None = None
@@ -30,6 +31,7 @@ class ConversionOptions:
     chunk: Shape | None = None
     shard: Shape | None = None
     codec: str | None = None
+    max_files: int | None = None
 
     def __post_init__(self) -> None:
         _check("box", self.box, "a pellucid.Box", self.box is None or isinstance(self.box, Box))
@@ -38,6 +40,8 @@ class ConversionOptions:
             _check(name, edges, "three whole numbers (z, y, x) above 0", edges is None or is_shape)
         is_count = isinstance(self.levels, int) and self.levels >= 1
         _check("levels", self.levels, 'a number from 1, or "auto"', self.levels == "auto" or is_count)
+        is_number = self.max_files is None or (isinstance(self.max_files, int) and self.max_files >= 1)
+        _check("max_files", self.max_files, "a number from 1", is_number)
         limits = self.value_range
         is_pair = isinstance(limits, tuple) and len(limits) == 2
         _check("value_range", limits, '(low, high), or "auto"', limits is None or limits == "auto" or is_pair)

@@ -68,8 +68,8 @@ class InferenceOptions:
 
     also: volumes for the other channels or inputs of the network. after: networks that run before it, in order,
     without storing their result, unless intermediate names a volume for it. box, level: the part and the resolution to
-    take. window: (z, y, x), instead of the largest that fits. levels, chunk, codec: of the output. device: auto, cpu,
-    cuda or cuda:1; of an engine whose workers have GPUs, these are used unless it is cpu.
+    take. window: (z, y, x), instead of the largest that fits. levels, chunk, codec, max_files: of the output.
+    device: auto, cpu, cuda or cuda:1; of an engine whose workers have GPUs, these are used unless it is cpu.
     """
 
     also: tuple[Source, ...] = ()
@@ -81,6 +81,7 @@ class InferenceOptions:
     levels: int | Literal["auto"] = 1
     chunk: Shape | None = None
     codec: str | None = None
+    max_files: int | None = None
     device: str = "auto"
 
 

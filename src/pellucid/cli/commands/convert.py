@@ -78,6 +78,7 @@ def _requests(options: argparse.Namespace) -> dict[str, Any]:
         "chunk": options.chunk,
         "shard": options.shard,
         "codec": options.codec,
+        "max_files": options.max_files,
     }
 
 

@@ -250,8 +250,9 @@ def _output(options: argparse.Namespace) -> OutputOptions:
         )
     rows = row_range(options.rows) if options.rows else None
     return OutputOptions(
-        options.dtype, options.range, options.levels, options.reduce, options.chunk, options.codec, rows
-    )
+        options.dtype, options.range, options.levels, options.reduce, options.chunk, options.codec, rows,
+        max_files=options.max_files,
+    )  # fmt: skip
 
 
 def _scan_options(options: argparse.Namespace) -> ScanOptions:

@@ -24,6 +24,7 @@ from pellucid.engines.partial_output import PartialOutput
 from pellucid.engines.stages import Stage, plan_stage
 from pellucid.engines.volume_job import OpenJob, open_job
 from pellucid.errors import InvalidInput, OutputExists, PellucidError
+from pellucid.formats.chunked.file_count import with_max_files
 from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
 from pellucid.formats.orientation import Orientation, Vector
@@ -61,8 +62,8 @@ class OutputOptions:
     """How the volume is written.
 
     dtype, value_range: the voxel type, and the attenuations (per cm if the pixel size is known) that are mapped to its
-    ends. levels, reduce, chunk (z, y, x), codec: as in a conversion. rows: first and stop row of the detector. sets:
-    more than 1 writes slices of so many interleaved sets of views too (view_sets).
+    ends. levels, reduce, chunk (z, y, x), codec, max_files: as in a conversion. rows: first and stop row of the
+    detector. sets: more than 1 writes slices of so many interleaved sets of views too (view_sets).
     """
 
     dtype: str = "float32"
@@ -73,6 +74,7 @@ class OutputOptions:
     codec: str | None = None
     rows: tuple[int, int] | None = None
     sets: int = 1
+    max_files: int | None = None
 
 
 Watch = Callable[[Layout], AbstractContextManager[Callable[[Box, Voxels], None]]]
@@ -119,7 +121,7 @@ def reconstruct(
             options or ScanOptions(),
             recipe or Recipe(),
             output or OutputOptions(),
-            is_sharded=has_shards(place),
+            place,
         )
         job = _Job.planned(scan, request, running.engine or make_engine(), choose(running.device))
         account = SlabStatistics()
@@ -137,13 +139,13 @@ def reconstruct(
 
 @dataclass(frozen=True)
 class _Request:
-    """All that a user said, less where to write."""
+    """All that a user said."""
 
     source: str
     options: ScanOptions
     recipe: Recipe
     output: OutputOptions
-    is_sharded: bool
+    target: Location
 
 
 @dataclass(frozen=True)
@@ -378,10 +380,12 @@ def _layout(shape: Shape, first: Vector, scan: Scan, request: _Request, values: 
     levels = plan_levels(Level(shape, chunk, (edge,) * 3), None if output.levels == "auto" else output.levels)
     unit = "um" if scan.pixel_size_um else ""
     # A shard is written whole: one of several chunks along z would make slabs as thick.
-    shard = (chunk[0], SHARD_CHUNKS * chunk[1], SHARD_CHUNKS * chunk[2]) if request.is_sharded else None
-    usual = FLOAT_CODEC if request.is_sharded and values.dtype == "float32" else None
+    is_sharded = has_shards(request.target)
+    shard = (chunk[0], SHARD_CHUNKS * chunk[1], SHARD_CHUNKS * chunk[2]) if is_sharded else None
+    usual = FLOAT_CODEC if is_sharded and values.dtype == "float32" else None
     orientation = Orientation().moved(first, (scan.pixel_size_um or 1.0,) * 3)
-    return Layout(levels, np.dtype(values.dtype), unit, shard, output.codec or usual, orientation)
+    made = Layout(levels, np.dtype(values.dtype), unit, shard, output.codec or usual, orientation)
+    return with_max_files(request.target, made, output.max_files)
 
 
 def _first_voxel(scan: Scan, slabs: SlabPlan, first_row: int, edge: int) -> Vector:
