@@ -83,6 +83,10 @@ ROUTES: dict[str, Capability] = {
     "POST /api/reconstructions": "own",
     "POST /api/reconstructions/command": "own",
     "GET /api/reconstructions/{task}/log": "own",
+    "GET /api/denoisings": "own",
+    "POST /api/denoisings": "own",
+    "POST /api/denoisings/{task}/keep": "own",
+    "GET /api/denoisings/{task}/images/{side}": "own",
     "POST /api/shutdown": "own",
 }
 # One message of each type that a page can say after its greeting.

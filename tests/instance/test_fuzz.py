@@ -40,5 +40,6 @@ def test_nothing_fails_inside(case: Any, instance: Instance) -> None:
 def test_the_instance_lives(instance: Instance, source: str) -> None:
     with http(instance) as client:
         assert client.post("/api/load", json={"path": source}).status_code == 200
+        assert client.put("/api/compare", json={"is_on": False}).status_code == 200  # Some request may have begun it.
     with open_page(instance) as page:
         assert page.exact().rgb.shape == (48, 64, 3)
