@@ -1,5 +1,8 @@
 """Commands for what outlives them: start, list, open, run, logs, stop."""
 
+import json
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,8 +13,10 @@ import pytest
 import pellucid
 from pellucid import settings
 from pellucid.cli.main import main
+from pellucid.jobs.process_identity import ProcessId
 from pellucid.volume.sample_volume import sample
 from tests.agent.processes import end_everything
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -65,6 +70,16 @@ def test_a_task_runs_and_is_waited_for(state: Path, capsys: pytest.CaptureFixtur
     assert "does not exist" in text(capsys, "logs", failed)
     assert main(["run", "--", "view", "ball.npy"]) == 1
     assert "cannot run as a task" in capsys.readouterr().err
+
+
+def test_what_a_killed_agent_has_started_is_listed_and_stopped(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text(capsys, "start", "ball.npy", "--gpus", "0", "--device", "cpu")
+    line = text(capsys, "list").split()
+    agent = ProcessId.parse(json.loads((state / "agent/agent.json").read_text())["process"])
+    os.kill(agent.pid, signal.SIGKILL)
+    wait_until(lambda: not agent.is_alive)
+    assert text(capsys, "list").split() == line
+    assert text(capsys, "stop", line[0]).split()[2] == "ended"
 
 
 def test_a_batch_runs_for_each_file(state: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -44,6 +44,13 @@ class AgentClient:
         return cls(has.url, has.token) if has is not None and has.is_alive and has.url else None
 
     @classmethod
+    def find_or_resume(cls) -> "AgentClient | None":
+        """The agent that runs, or a new one where the last one was killed: what that started may still run."""
+        if logged_in() is None and (has := holder(_folder())) is not None and has.is_here and not has.is_alive:
+            return cls.find_or_start()
+        return cls.find()
+
+    @classmethod
     def find_or_start(cls) -> "AgentClient":
         """The agent that runs, or a new one."""
         if (hub := logged_in()) is not None:

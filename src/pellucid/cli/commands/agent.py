@@ -135,7 +135,7 @@ def _waited_for(agent: AgentClient, reply: dict[str, Any]) -> dict[str, Any]:
 
 
 def show_list(options: argparse.Namespace) -> int:
-    agent = AgentClient.find()
+    agent = AgentClient.find_or_resume()
     reply = [] if agent is None else agent.jobs()
     shown = [one for one in reply if options.all or one["state"]["phase"] not in OVER]
     ports = {one["port"] for one in reply}
@@ -179,7 +179,7 @@ def open_page(options: argparse.Namespace) -> int:
 
 
 def _agent() -> AgentClient:
-    agent = AgentClient.find()
+    agent = AgentClient.find_or_resume()
     if agent is None:
         raise InvalidInput("Nothing is running.", remedy="Start a viewer with pellucid start.")
     return agent
