@@ -3,6 +3,7 @@
 import runpy
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy import ndimage
@@ -58,8 +59,8 @@ def test_filters_of_blocks_are_those_of_the_whole(group: WorkerGroup) -> None:
     found = joined(applied(blocks, 1, FILTERS["median"]), voxels.shape)
     assert (found == ndimage.median_filter(voxels, 3, mode="constant")).all()
     found = joined(applied(blocks, 1, FILTERS["gradient"]), voxels.shape)
-    padded = np.gradient(np.pad(voxels, 1))
-    expected = np.linalg.norm(np.stack(padded)[:, 1:-1, 1:-1, 1:-1], axis=0)
+    along: Any = np.gradient(np.pad(voxels, 1))
+    expected = np.linalg.norm(np.stack(along)[:, 1:-1, 1:-1, 1:-1], axis=0)
     assert np.abs(found - expected).max() < 1e-5
 
 
