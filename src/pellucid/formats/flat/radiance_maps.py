@@ -44,7 +44,7 @@ def _read_exr(path: Path) -> Voxels:
     try:
         import OpenEXR
     except ImportError as error:
-        remedy = "Install it with: pip install OpenEXR, or convert the file to .hdr."
+        remedy = "Install it with: pip install 'pellucid[exr]', or convert the file to .hdr."
         raise InvalidInput(f"Reading {path} needs the package OpenEXR.", remedy=remedy) from error
     channels = OpenEXR.File(str(path)).channels()
     if "RGB" in channels or "RGBA" in channels:
