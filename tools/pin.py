@@ -75,7 +75,7 @@ def pip_report(python: str, *arguments: str) -> list[dict[str, str]]:
 def main() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     oldest, newest = supported_pythons(project)
-    pins = resolve(requirements(project), oldest)
+    pins = {name: version for name, version in resolve(requirements(project), oldest).items() if name not in ALSO}
     check(pins, newest)
     lines = [f"{name}=={version}\n" for name, version in sorted((pins | ALSO).items())]
     CONSTRAINTS.write_text(HEADER + "".join(lines))

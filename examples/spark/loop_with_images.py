@@ -19,6 +19,7 @@ from pellucid.cluster.spark import (
     ImagePlan,
     ShuffleManager,
     SparkApplication,
+    cache_gpu,
     compose_frame,
     draw_block,
     exec_gpu,
@@ -75,7 +76,7 @@ def main() -> None:
             frame = compose_frame(filled.map(lambda pair, plan=plan: draw(pair, plan)).collect(), plan)
             frame.save(folder / f"step{step}.png")
             print(f"step {step}: an image of {len(places)} blocks, mean {frame.rgba[..., :3].mean():.1f}")
-            blocks = filled.mapValues(smooth).mapValues(persist_gpu)
+            blocks = filled.mapValues(smooth).mapValues(cache_gpu)
 
 
 if __name__ == "__main__":

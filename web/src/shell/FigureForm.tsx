@@ -105,7 +105,7 @@ function Preview({ request }: { request: FigureRequest }): ReactNode {
   const { width, height } = request;
   return (
     <div className="figure-preview" style={{ aspectRatio: `${width} / ${height}` }}>
-      {address ? <img src={address} alt="Preview of the image" /> : null}
+      {address ? <img src={address} alt="Preview" /> : null}
     </div>
   );
 }
