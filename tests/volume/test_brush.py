@@ -50,6 +50,16 @@ def test_a_disc_lies_in_one_slice(voxel: tuple[int, int, int], axis: int, spacin
         np.testing.assert_array_equal(found, (distance <= radius) & in_slice)
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_a_disc_between_two_slices_lies_in_the_nearer_one(axis: int) -> None:
+    between, nearest = [3.0, 4.0, 5.0], (3.0, 4.0, 5.0)
+    between[axis] += 0.3
+    expected = touched(BrushPath((nearest,), 2.0, axis), (1.0, 1.0, 1.0))
+    assert expected.sum() == 13
+    path = BrushPath(((between[0], between[1], between[2]),), 2.0, axis)
+    np.testing.assert_array_equal(touched(path, (1.0, 1.0, 1.0)), expected)
+
+
 def test_a_line_has_no_gaps() -> None:
     path = BrushPath(((3.0, 1.0, 1.0), (3.0, 1.0, 9.0), (3.0, 7.0, 9.0)), 1.0)
     line = np.ones(SHAPE, bool)

@@ -32,7 +32,7 @@ class BrushPath:
 
     def box(self, spacing: Spacing, whole: Box) -> Box:
         """The voxels that it may touch, inside a volume."""
-        return _around(self.places, self._reach(spacing), whole)
+        return _around(self._in_slice(), self._reach(spacing), whole)
 
     def work(self, spacing: Spacing, box: Box) -> int:
         """How many distances mask() computes at most: voxels around every part of the path."""
