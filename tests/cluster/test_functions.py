@@ -78,6 +78,21 @@ def test_what_has_run_does_not_run_again(group: WorkerGroup) -> None:
     assert (block.handle, group.links.round_trips) == (handle, before + 1)
 
 
+def test_a_persistent_block_that_came_back_is_made_once_and_can_be_released(group: WorkerGroup) -> None:
+    def persistent() -> int:
+        return sum(int(group.links.usage(worker)["persistent"]) for worker in group.workers)
+
+    before = persistent()
+    block = persist_gpu(scaled(send_gpu(CUBE), 2))
+    for _ in range(3):
+        assert (recv_gpu(block) == 2 * CUBE).all()
+    assert persistent() == before + 1
+    assert block.shape == CUBE.shape
+    assert (recv_gpu(scaled(block, 2)) == 4 * CUBE).all()
+    unpersist_gpu(block)
+    assert persistent() == before
+
+
 def test_a_pickled_block_is_its_handle(group: WorkerGroup) -> None:
     block = scaled(send_gpu(CUBE), 2)
     pickled = pickle.dumps(block)

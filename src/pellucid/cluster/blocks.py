@@ -6,6 +6,7 @@ Not here: functions that append operations (functions), running them (worker.cha
 
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,16 @@ from pellucid.box import Shape, triple
 from pellucid.cluster.context import current_context
 from pellucid.cluster.handles import Handle, WorkerId
 from pellucid.cluster.links import ChainReply
-from pellucid.cluster.operations import NO_HALO, ComputeBlock, KeepBlock, Operation, ReleaseBlock, UploadBlock, UseBlock
+from pellucid.cluster.operations import (
+    NO_HALO,
+    ComputeBlock,
+    DownloadBlock,
+    KeepBlock,
+    Operation,
+    ReleaseBlock,
+    UploadBlock,
+    UseBlock,
+)
 from pellucid.errors import BlockLost, InvalidInput
 from pellucid.formats.protocol import Voxels
 
@@ -101,12 +111,26 @@ class DeviceBlock:
         return None if not self.handle or self._reply is None else self._reply.value
 
     def result(self, operation: Operation) -> ChainReply:
-        """What comes back from one more operation, the last one of a chain."""
+        """What comes back from one more operation, the last one of a chain.
+
+        A persistent block that comes back has run: from then on it is the one that release() gives back.
+        """
+        if not (self._is_persistent and isinstance(operation, DownloadBlock)):
+            return self._run((operation,))
+        with self._lock:
+            if self._handle is None:
+                reply = self._run((operation,))
+                self._handle, self._reply = reply.handle, replace(reply, voxels=None)
+                return reply
         return self._run((operation,))
 
     def release(self) -> None:
         """Give its memory back."""
         current_context().links.run(self.handle.worker, (UseBlock(str(self.handle)), ReleaseBlock()))
+
+    @property
+    def _is_persistent(self) -> bool:
+        return isinstance(self._operation, KeepBlock) and self._operation.mode == "persist"
 
     def _run(self, last: Sequence[Operation]) -> ChainReply:
         context = current_context()
