@@ -186,7 +186,7 @@ def test_a_terminal_without_our_signs_and_a_full_output(scan: Path) -> None:
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(command, cwd=ROOT, env=environment, stdout=full, stderr=subprocess.PIPE, check=False)
     assert ended.returncode == 1
-    assert b"No space left on device" in ended.stderr
+    assert b"The disk is full" in ended.stderr
     assert b"Traceback" not in ended.stderr
 
 

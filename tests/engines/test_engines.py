@@ -69,5 +69,5 @@ def _children() -> list[str]:
 
 
 def test_an_unknown_engine_lists_the_known() -> None:
-    with pytest.raises(InvalidInput, match="serial, threads, processes, parsl, local"):
+    with pytest.raises(InvalidInput, match="serial, threads, processes, parsl, spark, local"):
         make_engine("quantum", EngineOptions(1, 1))

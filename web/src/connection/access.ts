@@ -24,6 +24,11 @@ export class Access {
 
   constructor(private readonly environment: Environment) {}
 
+  /** What the address of the page had behind its #. */
+  get fragment(): string {
+    return this.environment.fragment;
+  }
+
   async open(): Promise<void> {
     const session = await openSession(this.environment, PEER);
     if (!session) throw new AccessDenied("This address needs a link with a code.", FRESH_LINK);

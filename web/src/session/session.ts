@@ -21,6 +21,7 @@ import type { Store } from "../state/store";
 import { json, type Path } from "../state/scene";
 import { isComparing } from "../state/selectors";
 import { SliceSender, CameraSender } from "./cameraSender";
+import { type CarriedDraft, draftIn, withDraft } from "./carriedDraft";
 import { SceneEditor } from "./sceneEditor";
 import { ProbeQueue } from "./probeQueue";
 import { SliceViewSender } from "./sliceViewSender";
@@ -42,6 +43,7 @@ export class Session {
   private paintedAtMs: number[] = [];
   private wantedOnSlice: { axis: SliceAxis; u: number; v: number } | null = null;
   private noticeCount = 0;
+  private carried: CarriedDraft | null = null;
 
   constructor(
     readonly store: Store,
@@ -65,7 +67,7 @@ export class Session {
         later: (act, ms) => window.setTimeout(act, ms),
         never: (timer) => window.clearTimeout(timer),
         now: () => performance.now(),
-        go: (address) => location.replace(address),
+        go: (address) => location.replace(this.withOpenDraft(address)),
         address: document.baseURI,
       },
       access,
@@ -85,6 +87,7 @@ export class Session {
     // There it would cover the scene.
     if (matchMedia(NARROW).matches) this.page({ isPanelOpen: false });
     this.encodings = await supportedEncodings();
+    this.carried = draftIn(this.access.fragment);
     try {
       await this.access.open();
     } catch (error) {
@@ -236,7 +239,18 @@ export class Session {
       // A restarted instance does not know our slices.
       if (crossHair?.voxel) this.cut(crossHair.voxel, crossHair.layer);
       this.sliceViews.resend();
+    } else if (message.type === "reconstructions" && this.carried) {
+      // The viewer was restarted, and does not know it.
+      const { scan, draft } = this.carried;
+      this.carried = null;
+      this.store.dispatch({ type: "draft", scan, draft });
+      this.page({ scan });
     }
+  }
+
+  private withOpenDraft(address: string): string {
+    const { drafts, interface: shown } = this.store.get();
+    return withDraft(address, shown.scan, drafts[shown.scan]);
   }
 
   private refused(refusal: ErrorMessage): void {
