@@ -318,6 +318,7 @@ def test_who_says_nothing_is_let_go(instance: Instance, monkeypatch: pytest.Monk
     with connect(address(instance)) as line, pytest.raises(ConnectionClosed) as closed:
         line.recv(timeout=TIMEOUT_S)
     assert closed.value.rcvd is not None and closed.value.rcvd.reason == "The page sent no hello."
+    assert closed.value.rcvd.code == 4006  # Not that of another version: the page tries again.
 
 
 def test_a_page_too_many_is_refused(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,8 @@ from pellucid.instance.websocket.handlers import handle_message
 from pellucid.instance.websocket.message_rates import MessageLimiter
 
 WRONG_GREETING = 4000
+LATE = 4006
+"""A page that was slow, on a busy machine, connects again."""
 MOVED = 4005
 """The page goes on at another address."""
 UNKNOWN = 4004
@@ -92,7 +94,7 @@ async def _handshake(
         await websocket.close(WRONG_GREETING)
         return None, None
     except TimeoutError:
-        await websocket.close(WRONG_GREETING, "The page sent no hello.")
+        await websocket.close(LATE, "The page sent no hello.")
         return None, None
     if page is None or not access.is_current(page.grant):
         await websocket.close(UNKNOWN, "The session of this page is unknown.")
