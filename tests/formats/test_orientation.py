@@ -1,5 +1,6 @@
 """Orientation and origin go through every format that can store them, and other programs read the same."""
 
+import itertools
 from pathlib import Path
 
 import nibabel
@@ -90,6 +91,38 @@ def test_what_nibabel_wrote(form: str, tmp_path: Path) -> None:
     nibabel.save(image, tmp_path / "a.nii")
     with pellucid.open(tmp_path / "a.nii") as volume:
         assert_same(volume.orientation, expected)
+
+
+@pytest.mark.parametrize("kind", [nibabel.Nifti1Image, nibabel.Nifti2Image])
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_a_qform_along_the_axes_is_along_the_axes(kind: type, order: tuple[int, ...], tmp_path: Path) -> None:
+    for signs in itertools.product((1, -1), repeat=3):
+        affine = np.eye(4)
+        affine[:3, :3] = np.eye(3)[:, list(order)] * signs * (0.75, 1.5, 2.5)
+        image = kind(VOXELS.T.copy(), affine)
+        image.set_sform(None, 0)
+        image.set_qform(affine, 1)
+        nibabel.save(image, tmp_path / "a.nii")
+        with pellucid.open(tmp_path / "a.nii") as volume:
+            assert volume.orientation is not None
+            found = volume.orientation.affine(volume.spacing)
+            np.testing.assert_allclose(found, nibabel.load(tmp_path / "a.nii").affine[:3], atol=2e-7)
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_qform_of_half_a_turn_about_any_axis(tmp_path: Path, seed: int) -> None:
+    axis = np.random.default_rng(seed).normal(size=3)
+    axis /= np.linalg.norm(axis)
+    affine = np.eye(4)
+    affine[:3, :3] = 2 * np.outer(axis, axis) - np.eye(3)
+    image = nibabel.Nifti1Image(VOXELS.T.copy(), affine)
+    image.set_sform(None, 0)
+    image.set_qform(affine, 1)
+    nibabel.save(image, tmp_path / "a.nii")
+    with pellucid.open(tmp_path / "a.nii") as volume:
+        assert volume.orientation is not None
+        np.testing.assert_allclose(volume.orientation.affine((1.0, 1.0, 1.0)), affine[:3], atol=5e-7)
 
 
 def test_pynrrd_reads_the_same_directions(tmp_path: Path) -> None:

@@ -120,7 +120,11 @@ def _quaternion_affine(fields: Any) -> Any:
     """(3, 4) of the qform: a rotation by a quaternion whose first number is left out, with the last axis reversed where
     pixdim[0] is negative."""
     b, c, d = (float(number) for number in fields["quatern"])
-    a = math.sqrt(max(0.0, 1.0 - b * b - c * c - d * d))
+    square = 1.0 - b * b - c * c - d * d
+    a = math.sqrt(max(0.0, square))
+    if square < 3 * np.finfo(fields["quatern"].dtype).eps:  # Rounding alone: half a turn.
+        length = math.sqrt(1.0 - square)
+        a, b, c, d = 0.0, b / length, c / length, d / length
     turned = np.array([
         [a * a + b * b - c * c - d * d, 2 * (b * c - a * d), 2 * (b * d + a * c)],
         [2 * (b * c + a * d), a * a + c * c - b * b - d * d, 2 * (c * d - a * b)],
