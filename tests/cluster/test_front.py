@@ -113,6 +113,22 @@ def test_obstacles_and_spacing(group: WorkerGroup) -> None:
     assert found[3, 0, 0] == pytest.approx(6)
 
 
+def test_arrays_are_as_good_as_functions_that_make_them(group: WorkerGroup) -> None:
+    shape, edge = (8, 8, 16), 8
+    speed = np.random.default_rng(0).uniform(0.5, 2, shape).astype(np.float32)
+    makers = split_times(shape, edge, {(1, 2, 3): 0.0})
+    speeds = {place: part(speed, place, edge) for place in makers}
+    found = []
+    for times in (makers, {place: make() for place, make in makers.items()}):
+        for given in (speeds, {place: partial(part, speed, place, edge) for place in speeds}):
+            solver = FrontSolver(group, times, given)
+            solver.solve()
+            found.append(joined(solver, shape, edge))
+            solver.close()
+    assert np.isfinite(found[0]).all()
+    assert all((one == found[0]).all() for one in found)
+
+
 def test_after_a_worker_was_killed_the_times_are_the_same() -> None:
     shape, edge, seeds = (32, 32, 32), 16, {(2, 3, 4): 0.0}
     with WorkerGroup.local(2, threads=1, memory_bytes=2**26) as pair:

@@ -31,6 +31,8 @@ HALO: Shape = (1, 1, 1)
 SIDES: tuple[Shape, ...] = ((-1, 0, 0), (1, 0, 0), (0, -1, 0), (0, 1, 0), (0, 0, -1), (0, 0, 1))
 """The faces of a block, in the order in which advance_front reports them."""
 MAX_THREADS = 32
+BlockSource = Voxels | Callable[[], Voxels]
+"""The voxels of a block, or a function that makes them."""
 
 
 @dataclass(frozen=True)
@@ -71,14 +73,14 @@ class FrontSolver:
     """times: by place (z, y, x) in the grid, an array of each block, or a function that makes one; infinite where the
     front does not start. speeds: the same, or one number for all voxels.
 
-    Blocks that are lost are made again by these functions, on the Workers that are left.
+    Blocks that are lost are made again of these, on the Workers that are left.
     """
 
     def __init__(
         self,
         group: WorkerGroup,
-        times: Mapping[Shape, Callable[[], Voxels]],
-        speeds: Mapping[Shape, Callable[[], Voxels]] | float = 1.0,
+        times: Mapping[Shape, BlockSource],
+        speeds: Mapping[Shape, BlockSource] | float = 1.0,
         spacing: Spacing = (1.0, 1.0, 1.0),
     ) -> None:
         self._group, self._times, self._speed_of = group, dict(times), speeds
@@ -131,11 +133,11 @@ class FrontSolver:
         workers = self._workers() if missing else ()
         for place in missing:
             worker = workers[list(self._times).index(place) % len(workers)]
-            voxels = self._times[place]()
+            voxels = _voxels(self._times[place])
             self._shapes[place] = triple(voxels.shape)
             self._blocks[place] = self._sent(voxels, worker)
             if not isinstance(self._speed_of, int | float):
-                self._speeds[place] = self._sent(self._speed_of[place](), worker)
+                self._speeds[place] = self._sent(_voxels(self._speed_of[place]), worker)
 
     def _sent(self, voxels: Voxels, worker: WorkerId) -> DeviceBlock:
         if voxels.dtype != np.float32:
@@ -209,6 +211,10 @@ def split_times(shape: Shape, edge: int, seeds: Mapping[Shape, float]) -> dict[S
         return times
 
     return {place: partial(make, box) for place, box in boxes.items()}
+
+
+def _voxels(source: BlockSource) -> Voxels:
+    return source() if callable(source) else source
 
 
 def _moved(place: Shape, side: Shape) -> Shape:
