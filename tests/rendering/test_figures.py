@@ -42,6 +42,12 @@ def test_ticks_are_round_and_inside() -> None:
         assert low - 1e-9 * abs(low) <= min(found) <= max(found) <= high + 1e-9 * abs(high)
 
 
+def test_ticks_at_zero_have_no_sign() -> None:
+    for low, high in ((-0.02, 0.031), (-5.0, 0.0), (-0.0, 5.0), (-3.1e-12, 7e-13), (-1e-9, 1.0), (-1.0, 1e-9)):
+        texts = [f"{tick:.6g}" for tick in ticks(low, high)]
+        assert "0" in texts and "-0" not in texts
+
+
 def test_letters_are_as_large_as_is_wanted() -> None:
     marks = replace(SCENE.annotations, value_unit="HU")
     blank = np.zeros((400, 600, 4), np.uint8)

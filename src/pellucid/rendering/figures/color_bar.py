@@ -23,7 +23,7 @@ def ticks(low: float, high: float) -> list[float]:
     """Round values from low to high.
 
     >>> ticks(0.0, 255.0), ticks(-0.02, 0.031)
-    ([0.0, 100.0, 200.0], [-0.02, -0.0, 0.02])
+    ([0.0, 100.0, 200.0], [-0.02, 0.0, 0.02])
     """
     rough = (high - low) / (TICKS - 1)
     power = 10.0 ** floor(log10(rough))
