@@ -334,6 +334,25 @@ def test_commands(source: Path, network: Path, expected: Voxels, tmp_path: Path,
     assert "already exists" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("command", ["apply", "segment"])
+def test_the_help_says_what_a_box_needs(command: str, capsys: Any) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert "sees nothing around it, so add a margin of the halo" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_box_with_a_margin_has_the_values_of_the_whole(
+    source: Path, network: Path, expected: Voxels, tmp_path: Path
+) -> None:
+    box = Box((5, 6, 7), (15, 18, 20))
+    volume, report = apply_network(source, tmp_path / "out.zarr", network, InferenceOptions(box=box))
+    with volume:
+        off = np.abs(volume.read() - expected[box.slices])
+    assert report.networks[0].halo == (1, 1, 1)
+    assert off.max() > 100
+    assert off[1:-1, 1:-1, 1:-1].max() < 1e-2
+
+
 def test_the_trained_network_reproduces_its_published_output(tmp_path: Path) -> None:
     path = shared("networks/unet2d_nuclei.onnx")
     published = np.load(shared("networks/unet2d_nuclei_test.npz"))

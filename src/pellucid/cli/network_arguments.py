@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pellucid.infer.job import InferenceOptions, NetworkFile
     from pellucid.infer.report import InferenceReport
 
+BOX = "; the network sees nothing around it, so add a margin of the halo if values at its faces must be exact"
+
 
 def add_network(parser: argparse.ArgumentParser) -> None:
     """Everything but what is kept of the output."""
@@ -72,7 +74,7 @@ def _add_form(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
-    add_box(parser)
+    add_box(parser, BOX)
     add_levels(parser)
     add_storage(parser)
     parser.add_argument("--overwrite", action="store_true", help="overwrite an existing output")

@@ -9,9 +9,9 @@ from pellucid.cli.arguments import Group, count_argument, levels_argument, shape
 CODECS = ("none", "gzip", "zstd", "lz4", "blosc")
 
 
-def add_box(group: Group) -> None:
-    """The part of the source."""
-    group.add_argument("--box", help="only this box of voxels: z0:z1,y0:y1,x0:x1")
+def add_box(group: Group, more: str = "") -> None:
+    """The part of the source. more: what else the help says of the box."""
+    group.add_argument("--box", help=f"only this box of voxels: z0:z1,y0:y1,x0:x1{more}")
     group.add_argument("--level", type=int, help="start from this level of the source")
 
 
