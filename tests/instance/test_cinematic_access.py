@@ -1,5 +1,7 @@
 """Cinematic scenes name files and cost time: both only as far as a link allows."""
 
+from pathlib import Path
+
 from pellucid.instance.server import Instance
 from tests.instance.loopback import http
 
@@ -14,6 +16,8 @@ def test_light_comes_from_files_of_the_owner_only(fresh: Instance, source: str) 
         assert guest.patch("/api/scene", json=change("environment", inside)).status_code == 403
         assert guest.patch("/api/scene", json=change("environment", "sky")).status_code == 200
         assert owner.patch("/api/scene", json=change("environment", outside)).status_code >= 400
+        assert owner.patch("/api/scene", json=change("environment", inside)).status_code >= 400  # There is none yet.
+        Path(inside).touch()
         assert owner.patch("/api/scene", json=change("environment", inside)).status_code == 200
         assert owner.get("/api/scene").json()["scene"]["cinematic"]["environment"] == inside
         seen = guest.get("/api/scene").json()["scene"]["cinematic"]["environment"]

@@ -1,5 +1,6 @@
 """Paths of light: the kernel's mean is the definition's, no energy is made or lost, and scenes are lit as a whole."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -270,6 +271,17 @@ def test_unknown_and_broken_environments_are_errors(tmp_path: Path) -> None:
     for name, what in (("beach", "Unknown environment 'beach'"), (str(broken), "Cannot read")):
         with pytest.raises(InvalidInput, match=what):
             environment_map(name)
+
+
+def test_hostile_environments_are_refused_before_they_are_read(tmp_path: Path) -> None:
+    pipe, large = tmp_path / "pipe.hdr", tmp_path / "large.hdr"
+    os.mkfifo(pipe)
+    large.write_bytes(b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 32767 +X 16384\n" + bytes(64))
+    zero = tmp_path / "zero.hdr"
+    zero.symlink_to("/dev/zero")
+    for path, what in ((pipe, "is a named pipe"), (zero, "is a device"), (large, "32,767 × 16,384 pixels")):
+        with pytest.raises(InvalidInput, match=what):
+            environment_map(str(path))
 
 
 def test_options_that_mean_nothing_are_refused() -> None:

@@ -7,7 +7,8 @@ Not here: the folders that may be opened (files), what each link allows (capabil
 
 from collections.abc import Collection, Mapping
 
-from pellucid.errors import InvalidInput, NotAllowed
+from pellucid.errors import InvalidInput, NotAllowed, NotFound
+from pellucid.formats.local_files import check_regular
 from pellucid.instance.access.capabilities import require
 from pellucid.instance.access.guest_limits import LAYER_LISTS, check_paths, check_scene_size, check_step
 from pellucid.instance.protocol.shared_types import Capability
@@ -78,4 +79,8 @@ def check_sources(session: Session, pair: ScenePair, capability: Capability) -> 
     for environment in environments_named(pair) - environments_named(session.history.pair):
         require(capability, "own")
         session.roots.require_allowed(environment)
+        try:
+            check_regular(environment)
+        except OSError:
+            raise NotFound(environment) from None
     return pair
