@@ -1,6 +1,7 @@
 """Viewers whose volumes are on Device Workers: the same images as in one process, also when Workers are killed."""
 
 import os
+import re
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
@@ -175,6 +176,9 @@ def test_a_viewer_draws_with_workers_while_one_is_killed_and_replaced(path: Path
     assert not workers.path.exists()
 
 
-def test_engines_without_workers_are_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"The engine 'serial' has no Device Workers\. Use local, srun"):
-        viewer_workers("serial").__enter__()
+@pytest.mark.parametrize("engine", ["serial", "spark:local[2]"])
+def test_engines_without_workers_are_refused(engine: str) -> None:
+    with pytest.raises(
+        InvalidInput, match=rf"The engine '{re.escape(engine)}' has no Device Workers\. Use local, srun"
+    ):
+        viewer_workers(engine).__enter__()

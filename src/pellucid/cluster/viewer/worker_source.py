@@ -63,7 +63,7 @@ def _source(engine: str, count: int | None) -> Iterator[WorkerSource]:
     elif engine == "srun":
         with AllocationWorkers(count or 0) as allocation:
             yield WorkerSource(allocation.credentials, allocation.links, allocation.workers)
-    elif engine.startswith("spark:"):
+    elif engine.startswith("spark://"):
         with _spark_source(engine) as source:
             yield source
     else:
