@@ -17,9 +17,10 @@ from pellucid.formats.shared_memory import SharedArray
 from pellucid.transport.acceptor import Acceptor
 from pellucid.transport.address import Address
 from pellucid.transport.peers.client import PeerClient
+from pellucid.transport.peers.connection import PeerConnection
 from pellucid.transport.peers.requests import PullRequest
 from pellucid.transport.peers.server import serve_pulls
-from pellucid.transport.wire.messages import Channel, Message
+from pellucid.transport.wire.messages import Channel, Message, Timeout
 from tests.waiting import wait_until
 
 TOKEN = "a token of these tests"
@@ -163,6 +164,23 @@ def test_changes_of_a_block_in_place_are_seen_without_another_handover(peer: Lis
         peer.provider.blocks[key].shared.array[...] = 7
         pulling.pull(pull)
         assert (into == 7).all()
+
+
+def test_memory_that_the_peer_has_given_back_is_unmapped_with_the_next_pull(peer: Listening) -> None:
+    into, box = np.empty((2, 2, 2), np.float32), Box.whole((2, 2, 2))
+    kept = peer.provider.add("kept", np.full((2, 2, 2), -1, np.float32))
+    connection = PeerConnection(peer.address, TOKEN, Timeout(10.0))
+    try:
+        for number in range(20):
+            key = peer.provider.add("short-lived", np.full((2, 2, 2), number, np.float32))
+            for one, value in ((kept, -1), (key, number)):
+                connection.pull([PullRequest(one, box, into)])
+                assert (into == value).all()
+            wait_until(lambda key=key: not peer.provider.blocks[key].opened)  # type: ignore[misc]
+            peer.provider.blocks.pop(key).shared.close()
+            assert len(connection._buffers) <= 3
+    finally:
+        connection.close()
 
 
 def test_large_pulls_over_tcp_use_two_connections(peer: Listening) -> None:

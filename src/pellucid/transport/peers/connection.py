@@ -101,11 +101,14 @@ class PeerConnection:
         self._channel.close()
 
     def _next(self) -> Message:
-        """The next message that is not a buffer."""
+        """The next message that is not a buffer. What the other end has given back is unmapped."""
         while (message := self._channel.expect(BUFFER, LAYOUTS, CONTENT, is_patient=True)).kind == BUFFER:
             nbytes = message.number("bytes")
             descriptor = checked_size(self._channel.take_descriptor(), nbytes)
             self._buffers[message.number("number")] = SharedArray(descriptor, (nbytes,), np.uint8)
+        gone = set(message.fields.get("gone", "").split())
+        for number in [number for number in self._buffers if str(number) in gone]:
+            del self._buffers[number]
         return message
 
     def _view(self, layout: BlockLayout) -> Voxels:

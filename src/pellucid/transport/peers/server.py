@@ -26,6 +26,8 @@ from pellucid.transport.wire.pieces import checksum
 PULL, MAP, DESCRIBE, DONE, FORGET = "pull", "map", "describe", "done", "forget"
 BUFFER, LAYOUTS, CONTENT = "buffer", "layouts", "content"
 CHECKSUM = "xxh3"
+MAX_GONE = 1024
+"""Of one message; the next one names more."""
 
 
 class OpenBlock(Protocol):
@@ -58,11 +60,13 @@ class BlockProvider(Protocol):
 
 
 class _Connection:
-    """buffers: the numbers of those that the other end has. pins: what it is copying, by batch."""
+    """buffers: the numbers of those that the other end has; mapped: of these, and of those that are gone here and that
+    it is still to unmap. pins: what it is copying, by batch."""
 
     def __init__(self, channel: Channel, provider: BlockProvider) -> None:
         self._channel, self._provider = channel, provider
         self._buffers: WeakKeyDictionary[SharedArray, int] = WeakKeyDictionary()
+        self._mapped: set[int] = set()
         self._numbers = count()
         self._pins: dict[str, ExitStack] = {}
 
@@ -72,6 +76,7 @@ class _Connection:
             return
         if message.kind == FORGET:
             self._buffers.clear()
+            self._mapped.clear()
             return
         answers = {PULL: self._pull, MAP: self._map, DESCRIBE: self._describe}
         if message.kind not in answers:
@@ -131,13 +136,16 @@ class _Connection:
             offset = view.ctypes.data - shared.array.ctypes.data
             number = self._buffer_number(shared)
             layouts.append(BlockLayout(number, offset, view.dtype, triple(view.shape), triple(view.strides)))
-        self._channel.write(Message(LAYOUTS, {}, pack_layouts(layouts)))
+        gone = sorted(self._mapped.difference(self._buffers.values()))[:MAX_GONE]
+        self._mapped.difference_update(gone)
+        self._channel.write(Message(LAYOUTS, {"gone": " ".join(map(str, gone))}, pack_layouts(layouts)))
 
     def _buffer_number(self, shared: SharedArray) -> int:
         if shared not in self._buffers:
             number = self._buffers[shared] = next(self._numbers)
             fields = {"number": str(number), "bytes": str(shared.nbytes)}
             self._channel.write(Message(BUFFER, fields), [shared.descriptor])
+            self._mapped.add(number)
         return self._buffers[shared]
 
     def _send_content(self, opened: Sequence[tuple[OpenBlock, Box]]) -> None:
