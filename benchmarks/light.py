@@ -20,7 +20,7 @@ from benchmarks.table import TARGET, Row, faster, options, report, shorter
 from pellucid.device import choose
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import framing
-from pellucid.rendering.drawing import light_ways
+from pellucid.rendering.drawing import light_rays
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import ClipPlane, Scene, ShadingName, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
@@ -105,11 +105,11 @@ def progressive_s(renderer: Renderer, scene: Scene, size: int) -> tuple[float, f
 @contextmanager
 def every_sample_lit() -> Iterator[None]:
     """Light is followed from every visible sample."""
-    before, light_ways.SHARE = light_ways.SHARE, 0.0
+    before, light_rays.SHARE = light_rays.SHARE, 0.0
     try:
         yield
     finally:
-        light_ways.SHARE = before
+        light_rays.SHARE = before
 
 
 if __name__ == "__main__":

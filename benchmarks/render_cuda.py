@@ -29,7 +29,7 @@ from pellucid.settings import current
 from pellucid.volume.volume import Volume
 
 SIZE = 1024
-HIGHEST = {"uint8": 255.0, "uint16": 65535.0, "float32": 1.0}
+MAX_VALUE = {"uint8": 255.0, "uint16": 65535.0, "float32": 1.0}
 COLORS = ((0.0, (0.2, 0.5, 0.1)), (0.3, (0.6, 0.4, 0.2)), (1.0, (1.0, 0.9, 0.7)))
 OPACITIES = {
     "dense": ((0.0, 0.002), (1.0, 0.02)),
@@ -60,7 +60,7 @@ def main() -> None:
     effort = QUICK if given.is_quick else FULL
     rows: list[Row] = []
     for edge in effort.edges:
-        for kind in HIGHEST:
+        for kind in MAX_VALUE:
             rows += whole_rows(kind, edge, effort.repeats)
     rows += streamed_rows(effort.streamed)
     edges = ", ".join(f"{edge}³" for edge in effort.edges)
@@ -71,7 +71,7 @@ def voxels_of(kind: str, edge: int) -> Voxels:
     """Waves, bright in a box of a sixth of the volume in the middle, dim around it; repeated, for that is fast."""
     z, y, x = np.meshgrid(*[np.arange(256, dtype=np.float32) * (2 * np.pi / 256)] * 3, indexing="ij", sparse=True)
     wave = 0.25 + 0.12 * (np.sin(3 * z) + np.cos(5 * y) * np.sin(4 * x)).clip(-1.9, 1.9)
-    dim, bright = ((HIGHEST[kind] * part).astype(kind) for part in (wave, wave + 0.5))
+    dim, bright = ((MAX_VALUE[kind] * part).astype(kind) for part in (wave, wave + 0.5))
     volume: Voxels = np.empty((edge,) * 3, kind)
     low, high = round(0.225 * edge), round(0.775 * edge)
 
@@ -89,7 +89,7 @@ def voxels_of(kind: str, edge: int) -> Voxels:
 
 
 def scene_of(volume: Volume, case: str, shading: str = "none") -> Scene:
-    transfer = TransferFunction(COLORS, OPACITIES[case], (0.0, HIGHEST[volume.dtype.name]))
+    transfer = TransferFunction(COLORS, OPACITIES[case], (0.0, MAX_VALUE[volume.dtype.name]))
     layer = VolumeLayer(str(volume.location), transfer, shading=shading)  # type: ignore[arg-type]
     z, y, x = map(float, volume.shape)
     camera = framing((0.0, 0.0, 0.0), (x, y, z), direction=(1.0, 0.8, 0.3), up=(0.0, 0.0, 1.0))

@@ -13,7 +13,7 @@ from pellucid.device import choose, runtime
 from pellucid.fields.cell_ranges import cell_ranges, find_ranges, touched_cells
 from pellucid.fields.dense import DenseField
 from pellucid.fields.device_field import empty_distance_of
-from pellucid.fields.kernels.empty_space import FARTHEST
+from pellucid.fields.kernels.empty_space import MAX_DISTANCE
 from pellucid.fields.sizes import CELL
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
@@ -100,7 +100,7 @@ def test_vacancy_is_the_distance_to_the_nearest_visible_cell(shape: tuple[int, i
     occupied = (np.random.default_rng(2).random(shape) < 0.02).astype(np.uint8)
     occupied[0, 0, 0] = 1
     visible, cells = np.argwhere(occupied), np.indices(shape).reshape(3, -1).T
-    distance = np.abs(cells[:, None] - visible[None]).max(axis=2).min(axis=1).clip(0, FARTHEST).reshape(shape)
+    distance = np.abs(cells[:, None] - visible[None]).max(axis=2).min(axis=1).clip(0, MAX_DISTANCE).reshape(shape)
     warp, device = runtime.start(), choose("cpu")
     found = empty_distance_of(warp.array(occupied, device=device.name), device).numpy()
     assert np.array_equal(found, distance)

@@ -158,14 +158,14 @@ def empty_distance_of(occupied: Any, device: Device) -> Any:
     """From cells that are visible (1) or not (0) to the distance from each to the nearest visible one, in cells."""
     from pellucid.fields.kernels import empty_space
 
-    return _distance(occupied, empty_space.FARTHEST, device)
+    return _distance(occupied, empty_space.MAX_DISTANCE, device)
 
 
 def solid_distance_of(vacancy: Any, device: Device) -> Any:
     """From the distance to the nearest visible cell to that from each visible one to the nearest which is not."""
     from pellucid.fields.kernels import empty_space
 
-    return _distance(vacancy, empty_space.FARTHEST, device)
+    return _distance(vacancy, empty_space.MAX_DISTANCE, device)
 
 
 def _distance(cells: Any, most: int, device: Device) -> Any:

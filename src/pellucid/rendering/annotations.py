@@ -27,7 +27,7 @@ ROUND = (1, 2, 5)
 FINER = 4
 MIN_TEXT, MAX_TEXT = 0.25, 8.0
 """Of the size of letters."""
-LEAST_PIXELS = 24
+MIN_PIXELS = 24
 """A smaller image cannot be written on."""
 WHITE, DARK_RIM = (255, 255, 255, 255), (0, 0, 0, 190)
 BLACK, BRIGHT_RIM = (0, 0, 0, 255), (255, 255, 255, 190)
@@ -113,7 +113,7 @@ def axes(camera: Camera, width: int, height: int, signs: Vector = FORWARD) -> li
 def annotated(rgba: Voxels, camera: Camera, annotations: Annotations, signs: Vector = FORWARD) -> Voxels:
     """An image, (height, width, 4) uint8, with what is to be written on it. signs: of the axes' arms."""
     height, width = rgba.shape[:2]
-    if not (annotations.is_scale_bar or annotations.is_axes) or min(height, width) < LEAST_PIXELS:
+    if not (annotations.is_scale_bar or annotations.is_axes) or min(height, width) < MIN_PIXELS:
         return rgba
     from PIL import Image
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid.formats.protocol import Voxels
 from pellucid.printable import printable
-from pellucid.rendering.annotations import LEAST_PIXELS, contrast_colors, letter_size, write
+from pellucid.rendering.annotations import MIN_PIXELS, contrast_colors, letter_size, write
 from pellucid.rendering.camera import Vector
 from pellucid.rendering.scene import Scene
 
@@ -45,7 +45,7 @@ def legend_lines(scene: Scene) -> list[LegendLine]:
 def with_legend(rgba: Voxels, scene: Scene) -> Voxels:
     """An image, (height, width, 4) uint8, with the legend of its scene, if that is wanted."""
     height, width = rgba.shape[:2]
-    if not scene.annotations.is_legend or min(height, width) < LEAST_PIXELS or not (lines := legend_lines(scene)):
+    if not scene.annotations.is_legend or min(height, width) < MIN_PIXELS or not (lines := legend_lines(scene)):
         return rgba
     from PIL import Image, ImageDraw, ImageFont
 

@@ -1,7 +1,7 @@
 """Light: where it comes from, and how strongly it is reflected.
 
 Here: Light, and the way of its rays for a camera; from colours to light.
-Not here: what it meets on its way (light_ways), how bright a sample is (reference, kernels.shading).
+Not here: what it meets in a volume (light_rays), how bright a sample is (reference, kernels.shading).
 """
 
 from dataclasses import dataclass

@@ -9,7 +9,7 @@ from math import hypot, isfinite
 
 from pellucid.errors import InvalidInput
 
-SHORTEST = 1e-30
+MIN_LENGTH = 1e-30
 """A direction of which float32 still knows where it points."""
 
 
@@ -27,7 +27,7 @@ def check_finite(what: str, *numbers: float) -> None:
 def check_direction(what: str, vector: Sequence[float]) -> None:
     """Refuse what points nowhere."""
     check_finite(what, *vector)
-    if not SHORTEST < hypot(*vector) < 1 / SHORTEST:
+    if not MIN_LENGTH < hypot(*vector) < 1 / MIN_LENGTH:
         raise InvalidInput(f"{what} of {_listed(vector)} has no direction.", remedy="Use a vector such as (0, 0, 1).")
 
 

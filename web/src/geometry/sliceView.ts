@@ -20,8 +20,8 @@ export interface Size {
 export type Region = SliceView["region"];
 
 export const FITTED: SliceZoom = { x: 0.5, y: 0.5, scale: 1 };
-const LARGEST = 64;
-const SMALLEST = 0.5;
+const MAX_SCALE = 64;
+const MIN_SCALE = 0.5;
 /** Of the panel, which the whole slice fills. */
 const FILLED = 0.94;
 
@@ -44,7 +44,7 @@ export const inPanel = ([left, top, right, bottom]: Region, u: number, v: number
 
 /** Larger by a factor; what is under a place (fractions) of the panel stays there. */
 export function zoomedAt(zoom: SliceZoom, factor: number, x: number, y: number, panel: Size, extent: Size): SliceZoom {
-  const scale = clamp(zoom.scale * factor, SMALLEST, LARGEST);
+  const scale = clamp(zoom.scale * factor, MIN_SCALE, MAX_SCALE);
   const [u, v] = inSlice(regionOf(zoom, panel, extent), x, y);
   const next = { ...zoom, scale };
   const [a, b] = inSlice(regionOf(next, panel, extent), x, y);

@@ -8,7 +8,7 @@ import { useSession } from "../session/session";
 import type { ChosenVolume } from "../state/selectors";
 import { fromHex, hex } from "../transfer/points";
 
-const MOST = 8;
+const MAX_SURFACES = 8;
 
 export function Surfaces({ chosen }: { chosen: ChosenVolume }): ReactNode {
   const session = useSession();
@@ -51,7 +51,7 @@ export function Surfaces({ chosen }: { chosen: ChosenVolume }): ReactNode {
           </div>
         </div>
       ))}
-      {layer.isosurfaces.length < MOST ? (
+      {layer.isosurfaces.length < MAX_SURFACES ? (
         <Button icon="plus" look="plain" onClick={add}>
           Add a surface
         </Button>

@@ -1,12 +1,12 @@
 // Numbers of a model that is evaluated. Not here: showing them (ModelSection.tsx).
 
-const SMALLEST = 10;
-const LARGEST = 21;
+const MIN_POWER = 10;
+const MAX_POWER = 21;
 const STEPS = { low: 0.01, high: 100 };
 
 /** Powers of two to choose from, and the number that is used now. */
 export function batches(present: number): number[] {
-  const powers = Array.from({ length: LARGEST - SMALLEST + 1 }, (_, index) => 2 ** (SMALLEST + index));
+  const powers = Array.from({ length: MAX_POWER - MIN_POWER + 1 }, (_, index) => 2 ** (MIN_POWER + index));
   return [...new Set([...powers, present])].toSorted((one, other) => one - other);
 }
 

@@ -7,7 +7,7 @@ interface Clock {
 }
 
 const BROWSER: Clock = { frame: (act) => requestAnimationFrame(act) };
-const LARGEST = 4096;
+const MAX_EDGE = 4096;
 
 export class SliceViewSender {
   private readonly views = new Map<SliceAxis, SliceView>();
@@ -19,7 +19,7 @@ export class SliceViewSender {
   ) {}
 
   show(view: SliceView): void {
-    const shrunk = Math.min(1, LARGEST / Math.max(view.width, view.height));
+    const shrunk = Math.min(1, MAX_EDGE / Math.max(view.width, view.height));
     const size = { width: Math.max(1, Math.round(view.width * shrunk)), height: Math.max(1, Math.round(view.height * shrunk)) };
     this.views.set(view.axis, { ...view, ...size });
     this.plan();

@@ -14,7 +14,7 @@ import { sizeText } from "../view/Measures";
 import { percent } from "../view/projection";
 import type { ShownSlice } from "./shownSlice";
 
-const LONGEST = 0.3;
+const MAX_LENGTH = 0.3;
 /** CSS pixels: a smaller panel has no room for a scale bar and letters. */
 const ROOMY = 190;
 
@@ -133,7 +133,7 @@ function SliceScale({ slice, place, size, extent }: Omit<OverlayProps, "region">
   // Of an oblique slice the extent is that of a square of size 1.
   const world = slice.axis === "oblique" ? Math.hypot(...place.right) : 1;
   const scale = pixelsPerUnit(zoom, size, extent) / world;
-  const length = roundLength((size.width * LONGEST) / scale);
+  const length = roundLength((size.width * MAX_LENGTH) / scale);
   return (
     <div className="scale-bar slice-scale" aria-hidden="true">
       <div style={{ width: `${(length * scale).toFixed(1)}px` }} />

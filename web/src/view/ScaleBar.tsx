@@ -6,7 +6,7 @@ import { roundLength, withUnit } from "../geometry/measures";
 import { useSelect } from "../state/store";
 import { percent } from "./projection";
 
-const LONGEST = 0.22;
+const MAX_LENGTH = 0.22;
 
 export function ScaleBar(): ReactNode {
   const header = useSelect((state) => state.shown?.header ?? null);
@@ -15,7 +15,7 @@ export function ScaleBar(): ReactNode {
   const isInImage = useSelect((state) => state.server?.scene.annotations.is_scale_bar ?? false);
   if (!header || !isShown || isInImage) return null;
   const height = scaleAt(header.camera, header.camera.target);
-  const length = roundLength(height * LONGEST);
+  const length = roundLength(height * MAX_LENGTH);
   return (
     <div className="scale-bar" aria-hidden="true">
       <div style={{ width: `calc(${(length / height).toFixed(5)} * var(--frame-height, 100cqh))` }} data-height={percent(length / height)} />

@@ -9,10 +9,10 @@ Not here: cells that a transfer function shows (sampling.find_occupied), rays th
 
 import warp as wp
 
-FARTHEST = 31
+MAX_DISTANCE = 31
 """Cells beyond which the distance is not counted on: a ray leaps at most so far at once."""
 
-MOST = wp.constant(FARTHEST)
+MAX_STEPS = wp.constant(MAX_DISTANCE)
 
 
 @wp.kernel(enable_backward=False)
@@ -53,7 +53,7 @@ def spread(
     cell = wp.vec3i(z, y, x)
     nearest = wp.int32(before[z, y, x])
     way = wp.int32(1)
-    while way < nearest and way < MOST:
+    while way < nearest and way < MAX_STEPS:
         for side in range(2):
             at = cell
             at[axis] = cell[axis] + way * (2 * side - 1)
@@ -64,7 +64,7 @@ def spread(
 
 
 @wp.func_native(
-    f"constexpr int MOST = {FARTHEST};"
+    f"constexpr int MAX_STEPS = {MAX_DISTANCE};"
     """
     constexpr int TOGETHER = 256;
     const int nz = before.shape[0], ny = before.shape[1], nx = before.shape[2];
@@ -75,7 +75,7 @@ def spread(
         const int count = wp::min(TOGETHER, nx - first);
         unsigned char nearest[TOGETHER];
         for (int i = 0; i < count; ++i) nearest[i] = row[first + i];
-        for (int way = 1; way < MOST; ++way) {
+        for (int way = 1; way < MAX_STEPS; ++way) {
             unsigned char largest = 0;
             for (int i = 0; i < count; ++i) largest = nearest[i] > largest ? nearest[i] : largest;
             if (largest <= way) break;  // Nothing that is farther away is nearer.

@@ -17,7 +17,7 @@ from pellucid.errors import InvalidInput
 from pellucid.instance.protocol.http_bodies import Path
 from pellucid.instance.protocol.reconstruction import ReconstructionDraft
 from pellucid.instance.protocol.shared_types import (
-    FARTHEST,
+    MAX_COORDINATE,
     STRICT,
     Capability,
     Change,
@@ -90,9 +90,9 @@ class SetCamera:
 
     def __post_init__(self) -> None:
         numbers = (*self.camera.position, *self.camera.target, *self.camera.up, self.camera.height)
-        if not all(isfinite(number) and abs(number) < FARTHEST for number in numbers):
+        if not all(isfinite(number) and abs(number) < MAX_COORDINATE for number in numbers):
             raise InvalidInput(
-                "The camera position is out of range.", remedy=f"Keep it within {FARTHEST:g} world units."
+                "The camera position is out of range.", remedy=f"Keep it within {MAX_COORDINATE:g} world units."
             )
 
 

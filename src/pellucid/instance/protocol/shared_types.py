@@ -27,7 +27,7 @@ MAX_UPLOAD_BYTES = 256 * 2**20
 MAX_CLIENTS = 16
 RESERVED_FOR_OWNER = 2
 """Of the clients: guests never take the last places."""
-FARTHEST = 1e12
+MAX_COORDINATE = 1e12
 """World units. Beyond this the kernels' 32-bit numbers would say nothing about where a ray is."""
 
 Capability = Literal["view", "control", "own"]

@@ -13,7 +13,7 @@ from pellucid.device import launch, runtime
 from pellucid.fields.device_field import DeviceField
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.cinematic.environments import environment_map
-from pellucid.rendering.drawing.light_ways import surface_factor
+from pellucid.rendering.drawing.light_rays import surface_factor
 from pellucid.rendering.drawing.packing import pack_place, value_scale, voxel_size
 from pellucid.rendering.light import linear
 from pellucid.rendering.scene import Scene, VolumeLayer

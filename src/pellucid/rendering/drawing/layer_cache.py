@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from pellucid.fields.device_field import DeviceField, solid_distance_of
 from pellucid.rendering.cinematic.packing import pack_medium
-from pellucid.rendering.drawing.light_ways import THROUGH
+from pellucid.rendering.drawing.light_rays import THROUGH
 from pellucid.rendering.drawing.packing import light_layer, pack_layer
 from pellucid.rendering.layers.slices import pack_slice
 from pellucid.rendering.scene import Scene, SliceLayer, VolumeLayer

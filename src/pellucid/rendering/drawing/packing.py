@@ -18,7 +18,7 @@ from pellucid.fields.device_field import DeviceField, empty_distance_of
 from pellucid.fields.sizes import CELL
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera
-from pellucid.rendering.drawing.light_ways import THROUGH, pack_ways, surface_factor, towards_light
+from pellucid.rendering.drawing.light_rays import THROUGH, pack_light_rays, surface_factor, towards_light
 from pellucid.rendering.light import Light
 from pellucid.rendering.reference.surfaces import MAX_SURFACES
 from pellucid.rendering.scene import ClipPlane, Scene, SliceLayer, VolumeLayer
@@ -137,7 +137,7 @@ def pack_layer(scene: Scene, layer: VolumeLayer, field: DeviceField, step: float
     packed.shading = rays.SHADINGS[layer.shading]
     packed.firmness = surface_factor(layer, voxel_size(layer, field))
     if layer.shading in THROUGH:
-        pack_ways(packed, layer, field, scene.planes, world_to_voxel(layer, field))
+        pack_light_rays(packed, layer, field, scene.planes, world_to_voxel(layer, field))
     packed.parameters = warp.zeros(MAX_PARAMETERS, dtype=warp.float32, device=field.device.name)
     return packed
 
@@ -147,7 +147,7 @@ def light_layer(packed: Any, scene: Scene, layer: VolumeLayer, field: DeviceFiel
     packed.light = pack_light(scene.light, scene.camera)
     if layer.shading in THROUGH:
         way = towards_light(scene.light, scene.camera, world_to_voxel(layer, field)[0])
-        packed.ways.towards = runtime.start().vec3(*way)
+        packed.light_rays.towards = runtime.start().vec3(*way)
     return packed
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid.formats.protocol import Voxels
 from pellucid.printable import printable
-from pellucid.rendering.annotations import LEAST_PIXELS, contrast_colors, letter_size, write
+from pellucid.rendering.annotations import MIN_PIXELS, contrast_colors, letter_size, write
 from pellucid.rendering.scene import Scene, VolumeLayer
 
 MAX_LETTERS = 24
@@ -41,7 +41,7 @@ def with_color_bar(rgba: Voxels, scene: Scene) -> Voxels:
     """An image, (height, width, 4) uint8, with the colours of its first volume and their values, if that is wanted."""
     height, width = rgba.shape[:2]
     layer = colored_layer(scene)
-    if not scene.annotations.is_color_bar or layer is None or min(height, width) < LEAST_PIXELS:
+    if not scene.annotations.is_color_bar or layer is None or min(height, width) < MIN_PIXELS:
         return rgba
     from PIL import Image, ImageDraw, ImageFont
 

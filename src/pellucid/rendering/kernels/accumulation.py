@@ -11,7 +11,7 @@ import warp as wp
 
 from pellucid.fields.kernels.label_sampling import label_in
 from pellucid.fields.kernels.sampling import Grid, table_row, value_in
-from pellucid.rendering.kernels.light_ways import FoundLight, light_before, no_light
+from pellucid.rendering.kernels.light_rays import FoundLight, light_before, no_light
 from pellucid.rendering.kernels.rays import FAR, LayerStruct, ViewStruct
 from pellucid.rendering.kernels.shading import light_on, shaded
 

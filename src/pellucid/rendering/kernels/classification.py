@@ -14,7 +14,7 @@ import warp as wp
 from pellucid.fields.kernels.sampling import Grid, gradient_in, sample, table_row, value_in
 from pellucid.rendering.kernels.accumulation import Accumulated, accumulate
 from pellucid.rendering.kernels.composite import composite_with
-from pellucid.rendering.kernels.light_ways import FoundLight, thinned
+from pellucid.rendering.kernels.light_rays import FoundLight, thinned
 from pellucid.rendering.kernels.rays import SHADINGS, LayerStruct
 from pellucid.rendering.kernels.shading import light_on, shaded_along
 from pellucid.rendering.reference.classification import NEAR_ROWS, PARTS, REACH_ROWS

@@ -13,7 +13,7 @@ import warp as wp
 
 from pellucid.fields.kernels.sampling import locate
 from pellucid.rendering.kernels.accumulation import OPAQUE, add_sample, over_opaque, seen_before
-from pellucid.rendering.kernels.light_ways import keep_light
+from pellucid.rendering.kernels.light_rays import keep_light
 from pellucid.rendering.kernels.rays import LayerStruct, ViewStruct, cell_of, first_beyond, make_ray, place
 
 

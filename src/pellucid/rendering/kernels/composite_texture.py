@@ -20,7 +20,7 @@ from pellucid.fields.kernels.sampling import FieldStruct, Grid, locate
 from pellucid.fields.sizes import BRICK, BRICK_SHIFT, CELL
 from pellucid.fields.textures.texture_kernels import raw_offset, raw_scale, texture_at, texture_gradient
 from pellucid.rendering.kernels.accumulation import OPAQUE, Accumulated, over_opaque, seen_before
-from pellucid.rendering.kernels.light_ways import FoundLight, keep_light
+from pellucid.rendering.kernels.light_rays import FoundLight, keep_light
 from pellucid.rendering.kernels.rays import FAR, LayerStruct, Ray, ViewStruct, cell_of, first_beyond, make_ray, place
 from pellucid.rendering.kernels.shading import GRADIENT, light_on, lit_along, needs_gradient, shaded_along
 

@@ -13,7 +13,7 @@ from pellucid.fields.kernels.sampling import Grid, locate
 from pellucid.rendering.kernels.accumulation import OPAQUE, Accumulated, over_opaque, seen_before
 from pellucid.rendering.kernels.classification import add_step
 from pellucid.rendering.kernels.labels import add_label
-from pellucid.rendering.kernels.light_ways import FoundLight
+from pellucid.rendering.kernels.light_rays import FoundLight
 from pellucid.rendering.kernels.rays import LayerStruct, Ray, ViewStruct, cell_of, first_beyond, make_ray, place
 from pellucid.rendering.kernels.surfaces import meet_surface, meet_surfaces, next_surface
 from pellucid.rendering.validation import MAX_VOLUMES

@@ -65,7 +65,7 @@ class LightStruct:
 
 
 @wp.struct
-class LightWays:
+class LightRays:
     """Where light goes in a volume, in voxel coordinates. towards: to the light; around: all around; both as long as
     the shortest edge of a voxel, which is "a voxel" here.
 
@@ -92,7 +92,7 @@ class LayerStruct:
     """A volume and how it is drawn. is_labels: its voxels are rows of the table, never mixed. From the world to voxel
     coordinates: to_voxel * point + shift; low, high: bounds there. table: colour and opacity by value; value_low,
     value_scale: from a value to a row of it; shown: its first and its last row with any opacity. shading: one of
-    SHADINGS; ways: of light through the volume, where the shading follows it; firmness: from a gradient to how far it
+    SHADINGS; light_rays: through the volume, where the shading follows it; firmness: from a gradient to how far it
     is a surface's; parameters: of a user's shading. sums: where whole steps are classified, the table's
     rows summed; edges: where the gradient has a say, its factors, edge_low and edge_scale: from a gradient's magnitude
     to a row of them; step: world units between samples; voxel: along the shortest edge of a voxel.
@@ -111,7 +111,7 @@ class LayerStruct:
     ranges: wp.array3d(dtype=wp.vec2)
     vacancy: wp.array3d(dtype=wp.uint8)
     shading: wp.int32
-    ways: LightWays
+    light_rays: LightRays
     firmness: wp.float32
     parameters: wp.array(dtype=wp.float32)
     light: LightStruct

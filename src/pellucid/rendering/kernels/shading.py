@@ -1,7 +1,7 @@
 """Light on a surface and in a volume, as kernels see it.
 
 Here: how bright a sample is: by its gradient, in shadow, under an open sky, and all of them together.
-Not here: how much light reaches a place (light_ways), shadings of users (user_shading).
+Not here: how much light reaches a place (light_rays), shadings of users (user_shading).
 """
 
 # mypy: ignore-errors
@@ -10,8 +10,8 @@ Not here: how much light reaches a place (light_ways), shadings of users (user_s
 import warp as wp
 
 from pellucid.fields.kernels.sampling import Grid, gradient_in
-from pellucid.rendering.drawing.light_ways import FLAT, GLINT, TURN
-from pellucid.rendering.kernels.light_ways import OCCLUSION, SHADOW, FoundLight, find_light
+from pellucid.rendering.drawing.light_rays import FLAT, GLINT, TURN
+from pellucid.rendering.kernels.light_rays import OCCLUSION, SHADOW, FoundLight, find_light
 from pellucid.rendering.kernels.rays import SHADINGS, LayerStruct, LightStruct
 
 wp.set_module_options({"fast_math": True})
@@ -74,7 +74,7 @@ def light_on(found: FoundLight, layer: LayerStruct, direction: wp.vec3, at: wp.v
     if layer.shading < SHADOW:
         return found
     found.spent += weight
-    if found.spent >= layer.ways.share:
+    if found.spent >= layer.light_rays.share:
         return find_light(layer, direction, at, weight)
     return found
 

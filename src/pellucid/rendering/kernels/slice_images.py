@@ -17,7 +17,7 @@ from pellucid.fields.kernels.sampling import SWITCH, FieldStruct, Grid, cell_at,
 from pellucid.fields.sizes import TEXTURED
 from pellucid.rendering.kernels.pixels import as_byte
 
-MEAN, LARGEST = wp.constant(0), wp.constant(1)
+MEAN, MAXIMUM = wp.constant(0), wp.constant(1)
 FIRST_TEXTURE = wp.constant(TEXTURED)
 
 
@@ -121,7 +121,7 @@ def slab_value(field: Any, plane: PlaneStruct, at: wp.vec3, weight: wp.float32):
         value = pixel_value(field, plane, at + plane.through * wp.float32(k - plane.slices // 2), weight)
         if not wp.isnan(value):
             is_better = value < best
-            if plane.projection == LARGEST:
+            if plane.projection == MAXIMUM:
                 is_better = value > best
             if is_better or count == 0.0:
                 best = value

@@ -18,7 +18,7 @@ import warp as wp
 
 from pellucid.rendering.kernels.classification import step_colored_by
 from pellucid.rendering.kernels.composite import composite_with
-from pellucid.rendering.kernels.light_ways import FoundLight
+from pellucid.rendering.kernels.light_rays import FoundLight
 from pellucid.rendering.kernels.rays import LayerStruct
 
 GIVEN = {

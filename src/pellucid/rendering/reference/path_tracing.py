@@ -15,7 +15,7 @@ import numpy as np
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.cinematic.options import Cinematic
 from pellucid.rendering.cinematic.packing import matter_table
-from pellucid.rendering.drawing.light_ways import surface_factor
+from pellucid.rendering.drawing.light_rays import surface_factor
 from pellucid.rendering.reference.volumes import Medium, Rays
 
 REFLECTED = 0.04

@@ -1,7 +1,7 @@
 """The definition of light on surfaces, in plain NumPy.
 
 Here: Blinn-Phong by a gradient or a normal.
-Not here: how much light arrives (reference.light_ways), what is lit (reference.volumes, reference.geometry).
+Not here: how much light arrives (reference.light_rays), what is lit (reference.volumes, reference.geometry).
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import numpy as np
 
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera
-from pellucid.rendering.drawing.light_ways import FLAT, GLINT, TURN
+from pellucid.rendering.drawing.light_rays import FLAT, GLINT, TURN
 from pellucid.rendering.light import Light
 
 FIRM = 1e3

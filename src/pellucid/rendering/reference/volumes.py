@@ -16,11 +16,11 @@ import numpy as np
 from pellucid.box import Box
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.camera import Camera
-from pellucid.rendering.drawing.light_ways import OCCLUDED, SHADOWED, surface_factor, towards_light
+from pellucid.rendering.drawing.light_rays import OCCLUDED, SHADOWED, surface_factor, towards_light
 from pellucid.rendering.light import Light
 from pellucid.rendering.reference import classification
 from pellucid.rendering.reference.extremes import largest_along
-from pellucid.rendering.reference.light_ways import LitVolume
+from pellucid.rendering.reference.light_rays import LitVolume
 from pellucid.rendering.reference.shading import Sun, lit
 from pellucid.rendering.reference.surfaces import ReferenceImage, ReferenceSurfaces, SurfaceWalk, nothing, over
 from pellucid.rendering.scene import AHEAD, ClipPlane, Isosurface, VolumeLayer

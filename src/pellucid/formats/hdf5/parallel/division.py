@@ -21,7 +21,7 @@ from pellucid.formats.hdf5.read.chunks import ChunkedArray
 _PIECE_BYTES = 8 << 20
 _SLAB_BYTES = 32 << 20
 # Below this, gathering rows by the kernel costs more per row than NumPy does.
-_SHORTEST_GATHERED_ROW = 256
+_MIN_GATHERED_ROW = 256
 
 Run = tuple[int, int, int]  # position in the file, position in memory, length
 
@@ -56,7 +56,7 @@ def divide(array: Hdf5Array, wanted: ReadRequest) -> WorkDivision | None:
         return _divide_flat(array.placement.at(wanted.t, wanted.c), array.source, wanted.box)
     if isinstance(array, ChunkedArray):
         row = array.grid.chunk[-1] * array.stored.itemsize
-        is_wide = row >= _SHORTEST_GATHERED_ROW or array.grid.chunk[-1] == wanted.box.shape[2]
+        is_wide = row >= _MIN_GATHERED_ROW or array.grid.chunk[-1] == wanted.box.shape[2]
         if array.pipeline.is_plain and array.grid.axes.is_usual and array.stored == wanted.dtype and is_wide:
             return _divide_plain(array, wanted)
         return _divide_encoded(array, wanted)

@@ -15,7 +15,7 @@ import warp as wp
 
 from pellucid.device import Device
 from pellucid.fields.sizes import APRON, BRICK, BRICK_SHIFT, CELL, PADDED
-from pellucid.rendering.drawing import light_ways
+from pellucid.rendering.drawing import light_rays
 from pellucid.rendering.kernels.accumulation import OPAQUE
 from pellucid.rendering.kernels.rays import SHADINGS, LayerStruct, ViewStruct
 
@@ -26,15 +26,15 @@ LANES = TILE * TILE
 PARTS = ("rays", "values", "light", "samples", "cells")
 """Files of C++, in the order in which they are compiled as one function."""
 
-FARTHEST = 2**31
+MAX_OFFSET = 2**31
 """Voxels from one to another of the samples that are taken at once: they are counted in 32 bits."""
 
-_LIGHT = ("OPEN_SKY", "LEAST", "BEFORE", "FIRST", "SKY_STEPS", "DARK", "TURN", "GLINT")
+_LIGHT = ("OPEN_SKY", "MIN_OPEN", "BEFORE", "FIRST", "SKY_STEPS", "DARK", "TURN", "GLINT")
 _FLOATS = {
     "EDGE": CELL,
     "OPAQUE": OPAQUE,
-    "LEVEL": light_ways.FLAT,
-    **{name: getattr(light_ways, name) for name in _LIGHT},
+    "LEVEL": light_rays.FLAT,
+    **{name: getattr(light_rays, name) for name in _LIGHT},
 }
 _WHOLES = {
     "N": LANES,
@@ -57,9 +57,9 @@ def is_for(layer: LayerStruct, device: Device) -> bool:
     """Whether these kernels can draw a layer: on a CPU, a volume that is at least two voxels thick."""
     if device.is_cuda or min(layer.field.shape) < 2:
         return False
-    step = max(layer.step, layer.ways.sky_step * layer.voxel)
+    step = max(layer.step, layer.light_rays.sky_step * layer.voxel)
     planes = LANES * step * sum(abs(layer.to_voxel[2, axis]) for axis in range(3)) + 2
-    return planes * int(layer.field.whole.plane) < FARTHEST
+    return planes * int(layer.field.whole.plane) < MAX_OFFSET
 
 
 def composite_packets_of(is_in_bricks: bool) -> Any:

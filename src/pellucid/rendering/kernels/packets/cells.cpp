@@ -54,7 +54,7 @@ while (unsigned alive = bits(k <= last)) {
             int start = starts[s][q] > taken[q] ? starts[s][q] : taken[q];
             for (; start < ends[s][q]; start += N) {
                 windows[waiting].ray = q, windows[waiting].start = start, windows[waiting].end = end;
-                if (++waiting == MOST) take();
+                if (++waiting == MAX_WAITING) take();
             }
             if (IN_BRICKS) take();
             taken[q] = IN_BRICKS ? end : start;

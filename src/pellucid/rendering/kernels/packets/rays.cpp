@@ -7,7 +7,7 @@
 // What samples add is put together one by one, front to back: so a picture depends neither on how they were grouped
 // nor on what was skipped.
 
-constexpr int MOST = 32;  // windows that wait to be looked at
+constexpr int MAX_WAITING = 32;  // windows that wait to be looked at
 constexpr int STEPS = 4;  // cells that every ray of a tile passes before their samples are taken
 constexpr float NOTHING = 3.0e38f;
 constexpr float CLOSED = 1.0f - OPAQUE;  // so little light is left that a ray ends

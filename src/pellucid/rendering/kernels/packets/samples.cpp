@@ -92,7 +92,7 @@ struct Window {
     unsigned seen;  // a bit for each sample that is visible
     alignas(64) int entries[N];  // of the table
 };
-Window windows[MOST];
+Window windows[MAX_WAITING];
 int waiting = 0;
 auto places = [&](const Window& window, F* at, F* in) {
     const int q = window.ray;
@@ -133,7 +133,7 @@ auto add = [&](const Window& window) {
         __builtin_memcpy(diffuse, &light.diffuse, sizeof(diffuse));
         __builtin_memcpy(shine, &light.shine, sizeof(shine));
         gather([&](int n, Q color, float weight) {
-            if (layer.shading >= SHADOW && (spent[q] += weight) >= ways.share) follow(q, at, n, weight);
+            if (layer.shading >= SHADOW && (spent[q] += weight) >= light_rays.share) follow(q, at, n, weight);
             const float brightness = layer.light.ambient + layer.light.diffuse * shadows[q] * diffuse[n];
             sum += (color * brightness + shadows[q] * shine[n]) * (weight * skies[q]);
         });

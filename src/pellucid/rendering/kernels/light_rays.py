@@ -1,7 +1,7 @@
 """How much light reaches a point through the volume around it.
 
 Here: following light from where a ray sees something, and for how long what was found holds.
-Not here: the numbers (drawing.light_ways), what light does to a colour (shading).
+Not here: the numbers (drawing.light_rays), what light does to a colour (shading).
 """
 
 # mypy: ignore-errors
@@ -10,7 +10,7 @@ Not here: the numbers (drawing.light_ways), what light does to a colour (shading
 import warp as wp
 
 from pellucid.fields.kernels.sampling import gradient_in, locate, table_row, value_in
-from pellucid.rendering.drawing import light_ways
+from pellucid.rendering.drawing import light_rays
 from pellucid.rendering.kernels.rays import (
     FAR,
     SHADINGS,
@@ -25,12 +25,12 @@ from pellucid.rendering.kernels.rays import (
 
 wp.set_module_options({"fast_math": True})
 
-BEFORE = wp.constant(light_ways.BEFORE)
-LEAST = wp.constant(light_ways.LEAST)
-FIRST = wp.constant(light_ways.FIRST)
-STEPS = wp.constant(float(light_ways.SKY_STEPS))
-DARK = wp.constant(light_ways.DARK)
-SKY = wp.constant(light_ways.OPEN_SKY)
+BEFORE = wp.constant(light_rays.BEFORE)
+MIN_OPEN = wp.constant(light_rays.MIN_OPEN)
+FIRST = wp.constant(light_rays.FIRST)
+STEPS = wp.constant(float(light_rays.SKY_STEPS))
+DARK = wp.constant(light_rays.DARK)
+SKY = wp.constant(light_rays.OPEN_SKY)
 SHADOW = wp.constant(SHADINGS["shadow"])
 OCCLUSION = wp.constant(SHADINGS["occlusion"])
 
@@ -75,13 +75,13 @@ def thinned(opacity: wp.float32, edges: wp.array(dtype=wp.float32), row: wp.int3
 
 
 @wp.func
-def way_of_light(layer: LayerStruct, start: wp.vec3, towards: wp.vec3, step: wp.float32, reach: wp.float32):
+def light_ray(layer: LayerStruct, start: wp.vec3, towards: wp.vec3, step: wp.float32, reach: wp.float32):
     """A ray in voxel coordinates: its samples lie inside the volume, where nothing cuts it away, and within reach."""
     ray = Ray()
     ray.origin = start
     ray.speed = towards
     ray.jitter = FIRST
-    span = through_planes(layer.ways.cuts, start, towards, wp.vec2(0.0, reach))
+    span = through_planes(layer.light_rays.cuts, start, towards, wp.vec2(0.0, reach))
     near = span[0]
     far = span[1]
     for axis in range(3):
@@ -107,13 +107,13 @@ def passes(
     table: wp.array(dtype=wp.float32),
     wanted: wp.float32,
 ):
-    """The part of the light that comes to a point along a way. wanted: how much the bricks on it are."""
-    ray = way_of_light(layer, start, towards, step, reach)
+    """The part of the light that reaches a point along a ray. wanted: how much the bricks on it are."""
+    ray = light_ray(layer, start, towards, step, reach)
     light = wp.float32(1.0)
     k = ray.k_first
     while k <= ray.k_last and light > DARK:
-        cell = cell_of(place(ray, step, k), layer.ways.vacancy)
-        vacancy = wp.int32(layer.ways.vacancy[cell[2], cell[1], cell[0]])
+        cell = cell_of(place(ray, step, k), layer.light_rays.vacancy)
+        vacancy = wp.int32(layer.light_rays.vacancy[cell[2], cell[1], cell[0]])
         k_next = first_beyond(ray, step, k, cell, vacancy)
         if vacancy > 0:
             k = k_next
@@ -121,7 +121,7 @@ def passes(
         here = locate(layer.field, cell, wanted * light)
         while k < k_next and light > DARK:
             at = place(ray, step, k)
-            opacity = table[table_row(value_in(here, at), layer.ways.low, layer.ways.scale, table.shape[0])]
+            opacity = table[table_row(value_in(here, at), layer.light_rays.low, layer.light_rays.scale, table.shape[0])]
             if opacity > 0.0 and layer.edges.shape[0] > 0:
                 length = wp.length(wp.transpose(layer.to_voxel) * gradient_in(here, at))
                 row = table_row(length, layer.edge_low, layer.edge_scale, layer.edges.shape[0])
@@ -137,15 +137,15 @@ def find_light(layer: LayerStruct, direction: wp.vec3, at: wp.vec3, weight: wp.f
     to_eye = -layer.to_voxel * direction * layer.voxel
     start = at + to_eye * BEFORE
     found = FoundLight(1.0, 1.0, 0.0)
-    wanted = layer.ways.asking * weight
+    wanted = layer.light_rays.asking * weight
     if layer.shading != OCCLUSION:
-        found.shadow = passes(layer, start, layer.ways.towards, 1.0, FAR, layer.ways.shadow_table, wanted)
+        found.shadow = passes(layer, start, layer.light_rays.towards, 1.0, FAR, layer.light_rays.shadow_table, wanted)
     if layer.shading != SHADOW:
-        step = layer.ways.sky_step
+        step = layer.light_rays.sky_step
         reach = (STEPS + 1.0) * step
-        open = passes(layer, start, to_eye, step, reach, layer.ways.sky_table, wanted)
+        open = passes(layer, start, to_eye, step, reach, layer.light_rays.sky_table, wanted)
         total = wp.float32(0.0)
-        for i in range(layer.ways.around.shape[0]):
-            total += passes(layer, start, layer.ways.around[i], step, reach, layer.ways.sky_table, wanted)
-        found.sky = wp.min(SKY * total / (wp.float32(layer.ways.around.shape[0]) * wp.max(open, LEAST)), 1.0)
+        for i in range(layer.light_rays.around.shape[0]):
+            total += passes(layer, start, layer.light_rays.around[i], step, reach, layer.light_rays.sky_table, wanted)
+        found.sky = wp.min(SKY * total / (wp.float32(layer.light_rays.around.shape[0]) * wp.max(open, MIN_OPEN)), 1.0)
     return found

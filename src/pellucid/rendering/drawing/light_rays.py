@@ -1,7 +1,7 @@
-"""The ways that light takes through a volume: towards one light (shadows), and all around (occlusion).
+"""Rays of light through a volume: towards one light (shadows), and in all directions (occlusion).
 
 Here: the numbers that host code, kernels and the definition share, and packing them for kernels.
-Not here: following a way (kernels.light_ways; reference.light_ways is the definition), lighting a sample (shading).
+Not here: following a ray (kernels.light_rays; reference.light_rays is the definition), lighting a sample (shading).
 
 Light is followed only from where a ray sees something, so that what it costs goes by the pixels, not by the voxels.
 """
@@ -29,24 +29,24 @@ BEFORE = 1.5
 itself."""
 
 FIRST = 1.5
-"""The first sample of a way, in steps."""
+"""The first sample of a ray, in steps."""
 
 SKY_STEPS = 15
-"""Samples along each of the ways all around."""
+"""Samples along each ray of ambient light."""
 
 REACH = 16.0
-"""How far, in voxels, something may stand and still take ambient light away, in a volume of up to LONGEST voxels."""
+"""How far, in voxels, something may stand and still take ambient light away, in a volume of up to REACH_EDGE voxels."""
 
-LONGEST = 512
+REACH_EDGE = 512
 """Along its longest edge; in a volume that is longer, the reach is longer by as much."""
 
 OPEN_SKY = 2.0
 """What the light from all around is multiplied by, up to full light: before a wall half of the sky is missing.
 
-It is compared with what comes the way that the eye looks, or what is seen a little below a surface would be grey."""
+It is compared with the light along the ray to the eye, or what is seen a little below a surface would be grey."""
 
-LEAST = 0.05
-"""Of the light that comes that way: with less than this, nothing is compared."""
+MIN_OPEN = 0.05
+"""Of the light along the ray to the eye: with less than this, nothing is compared."""
 
 SURFACE = 0.1
 """Of the value range, per voxel: what changes so much is lit as a surface. What changes less is lit the less by its
@@ -63,7 +63,7 @@ GLINT = 8.0
 """How fast what is mirrored appears where a surface turns to the light, by the cosine."""
 
 DARK = 0.004
-"""A way that lets less through than this counts as dark."""
+"""A ray that lets less through than this counts as dark."""
 
 SHARE = 1 / 16
 """Samples that add up to less than so much of what a pixel shows are lit as the one before them."""
@@ -77,8 +77,8 @@ FAR_AWAY = 1.0e6
 def towards_light(light: Light, camera: Camera, to_voxel: Voxels) -> Voxels:
     """(3,): towards the light, in voxel coordinates (x, y, z), as long as a voxel's shortest edge. to_voxel: from the
     world."""
-    way: Voxels = to_voxel @ light.towards(camera) * _edges(to_voxel).min()
-    return way
+    direction: Voxels = to_voxel @ light.towards(camera) * _edges(to_voxel).min()
+    return direction
 
 
 def around(to_voxel: Voxels) -> Voxels:
@@ -87,8 +87,8 @@ def around(to_voxel: Voxels) -> Voxels:
     corners = [(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)]
     vectors = np.array([*faces, *corners])
     edges = _edges(to_voxel)
-    ways: Voxels = vectors / np.linalg.norm(vectors, axis=1, keepdims=True) * (edges.min() / edges)
-    return ways
+    directions: Voxels = vectors / np.linalg.norm(vectors, axis=1, keepdims=True) * (edges.min() / edges)
+    return directions
 
 
 def _edges(to_voxel: Voxels) -> Voxels:
@@ -98,12 +98,12 @@ def _edges(to_voxel: Voxels) -> Voxels:
 
 
 def sky_step(shape: Shape) -> float:
-    """Voxels between the samples of the ways all around.
+    """Voxels between the samples of rays of ambient light.
 
     >>> sky_step((64, 64, 512)), sky_step((1024, 1024, 1024))
     (1.0, 2.0)
     """
-    return REACH / 16 * max(1.0, max(shape) / LONGEST)
+    return REACH / 16 * max(1.0, max(shape) / REACH_EDGE)
 
 
 def surface_factor(layer: VolumeLayer, voxel: float) -> float:
@@ -139,17 +139,17 @@ def cuts_in_voxels(planes: tuple[ClipPlane, ...], to_voxel: Voxels, shift: Voxel
     return np.array(cuts).reshape(-1, 4)
 
 
-def pack_ways(
+def pack_light_rays(
     packed: Any, layer: VolumeLayer, field: DeviceField, planes: tuple[ClipPlane, ...], place: tuple[Voxels, Voxels]
 ) -> None:
     """What kernels need to follow light through a layer. place: to_voxel and shift, from the world."""
-    warp, name, ways = runtime.start(), field.device.name, packed.ways
-    ways.around = warp.array(around(place[0]).astype(np.float32), dtype=warp.vec3, device=name)
-    ways.sky_step = sky_step(field.shape)
-    shadow_table, ways.low, ways.scale = taken_light(layer, 1.0)
-    sky_table, _, _ = taken_light(layer, ways.sky_step)
-    ways.shadow_table = warp.array(shadow_table, dtype=warp.float32, device=name)
-    ways.sky_table = warp.array(sky_table, dtype=warp.float32, device=name)
-    ways.cuts = warp.array(cuts_in_voxels(planes, *place).astype(np.float32), dtype=warp.vec4, device=name)
-    ways.vacancy = field.empty_distance(shadow_table > 0, ways.low, ways.scale)
-    ways.asking, ways.share = (ASKING if field.struct.levels else 0.0), SHARE
+    warp, name, light_rays = runtime.start(), field.device.name, packed.light_rays
+    light_rays.around = warp.array(around(place[0]).astype(np.float32), dtype=warp.vec3, device=name)
+    light_rays.sky_step = sky_step(field.shape)
+    shadow_table, light_rays.low, light_rays.scale = taken_light(layer, 1.0)
+    sky_table, _, _ = taken_light(layer, light_rays.sky_step)
+    light_rays.shadow_table = warp.array(shadow_table, dtype=warp.float32, device=name)
+    light_rays.sky_table = warp.array(sky_table, dtype=warp.float32, device=name)
+    light_rays.cuts = warp.array(cuts_in_voxels(planes, *place).astype(np.float32), dtype=warp.vec4, device=name)
+    light_rays.vacancy = field.empty_distance(shadow_table > 0, light_rays.low, light_rays.scale)
+    light_rays.asking, light_rays.share = (ASKING if field.struct.levels else 0.0), SHARE

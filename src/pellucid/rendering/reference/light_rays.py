@@ -1,7 +1,7 @@
 """The definition of shadows and ambient occlusion, in plain NumPy.
 
 Here: how much light reaches points inside a volume.
-Not here: the rest of the image (reference.volumes), speed (kernels.light_ways).
+Not here: the rest of the image (reference.volumes), speed (kernels.light_rays).
 
 Kernels use the light of one sample for others near it; here every sample has its own.
 """
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.drawing.light_ways import (
+from pellucid.rendering.drawing.light_rays import (
     BEFORE,
     DARK,
     FAR_AWAY,
     FIRST,
-    LEAST,
+    MIN_OPEN,
     OPEN_SKY,
     SKY_STEPS,
     around,
@@ -46,19 +46,19 @@ class LitVolume:
         return self._passes(places + to_eye * BEFORE, towards, 1.0, FAR_AWAY)
 
     def sky(self, places: Voxels, directions: Voxels) -> Voxels:
-        """What comes from all around, 1 where on half of the ways as much comes as on that to the eye."""
+        """What comes from all around, 1 where half of the rays carry as much as the one to the eye."""
         step = sky_step((self.voxels.shape[0], self.voxels.shape[1], self.voxels.shape[2]))
         to_eye, reach = self._to_eye(directions), (SKY_STEPS + 1) * step
         starts = places + to_eye * BEFORE
-        ways = [self._passes(starts, way, step, reach) for way in around(self.to_voxel)]
-        is_open = np.maximum(self._passes(starts, to_eye, step, reach), LEAST)
-        sky: Voxels = np.minimum(OPEN_SKY * np.mean(ways, axis=0) / is_open, 1.0)
+        rays = [self._passes(starts, ray, step, reach) for ray in around(self.to_voxel)]
+        is_open = np.maximum(self._passes(starts, to_eye, step, reach), MIN_OPEN)
+        sky: Voxels = np.minimum(OPEN_SKY * np.mean(rays, axis=0) / is_open, 1.0)
         return sky
 
     def _to_eye(self, directions: Voxels) -> Voxels:
         """(n, 3): a voxel towards the eye."""
-        ways: Voxels = directions @ self.to_voxel.T * -self.voxel
-        return ways
+        towards: Voxels = directions @ self.to_voxel.T * -self.voxel
+        return towards
 
     def _passes(self, starts: Voxels, towards: Voxels, step: float, reach: float) -> Voxels:
         """towards: one way for all, (3,), or one for each, (n, 3)."""
@@ -66,8 +66,8 @@ class LitVolume:
         last, light = np.array(self.voxels.shape[::-1]), np.ones(len(starts))
         longest = 4 * last.max() / np.linalg.norm(towards, axis=-1).min()
         count = int(np.floor(min(reach, longest) / step - FIRST)) + 1
-        for way in (np.arange(count) + FIRST) * step:
-            at = starts + towards * way
+        for distance in (np.arange(count) + FIRST) * step:
+            at = starts + towards * distance
             marching = ((at >= -0.5) & (at <= last - 0.5)).all(axis=1) & (light > DARK)
             values = trilinear(self.voxels, at[marching][:, ::-1]).astype(np.float32)
             rows = np.nan_to_num((values - np.float32(low)) * np.float32(scale) + np.float32(0.5), nan=0.0)
