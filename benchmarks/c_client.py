@@ -34,7 +34,7 @@ def main() -> None:
     with progress.use(progress.Silent()), tempfile.TemporaryDirectory() as folder, start(device="cpu") as viewer:
         program = built(Path(folder))
         rows = [compared(viewer, program, lane, array, repeats) for lane in ("shm", "tcp")]
-    report("c-client", rows, f"{array.nbytes >> 20} MiB float32, median of {repeats}, taking turns", given)
+    report("c_client", rows, f"{array.nbytes >> 20} MiB float32, median of {repeats}, taking turns", given)
 
 
 def built(folder: Path) -> Path:

@@ -54,7 +54,7 @@ def main() -> None:
             with SparkApplication(context, SparkOptions(memory_bytes=2 * edge**3 + 2**29)) as application:
                 rows = measured(application, str(path), size)
             context.stop()
-    report("cluster-loop", rows, f"{edge}³ uint8 in {GRID**3} blocks, frames of {size}²", given)
+    report("cluster_loop", rows, f"{edge}³ uint8 in {GRID**3} blocks, frames of {size}²", given)
 
 
 def measured(application: SparkApplication, path: str, size: int) -> list[Row]:

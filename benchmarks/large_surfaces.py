@@ -26,7 +26,7 @@ def main() -> None:
     if not device.is_cuda:
         raise SystemExit("This benchmark needs a CUDA device.")
     rows = [case(edge, device) for edge in ((256,) if given.is_quick else (2048, 3200))]
-    report("large-surfaces", rows, "binary volumes, uint8", given)
+    report("large_surfaces", rows, "binary volumes, uint8", given)
 
 
 def case(edge: int, device: Device) -> Row:

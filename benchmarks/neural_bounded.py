@@ -33,7 +33,7 @@ def main() -> None:
             own = bound if array.dtype.kind != "f" else bound / 1000 * float(np.ptp(array))
             for size in sizes:
                 rows += bounded_rows(name, array, own, size, steps)
-        report("neural-bounded", rows, f"fields of {sizes} bytes, smooth volume of {side}³", given)
+        report("neural_bounded", rows, f"fields of {sizes} bytes, smooth volume of {side}³", given)
 
 
 def bounded_rows(name: str, array: Any, bound: float, size: int, steps: int | None) -> list[Row]:

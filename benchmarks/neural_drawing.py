@@ -64,7 +64,7 @@ def main() -> None:
     rows = [*point_rows(field, size, device)]
     with tempfile.TemporaryDirectory() as folder, open_field(field, size.side, Path(folder)) as volume:
         rows += [*frame_rows(field, volume, size, device), *brick_rows(field, volume, size, device)]
-    report("neural-drawing", rows, str(size), given)
+    report("neural_drawing", rows, str(size), given)
 
 
 def medium_field() -> NeuralField:

@@ -4,7 +4,7 @@
 
 2 x 2 x 2 bricks with 0, 4 and 16 ghost cells beside one model of as many bytes, trained with as many steps as a brick,
 and with as many as all bricks together. PSNR over all voxels, and how much the gradient changes across the faces of
-bricks relative to the voxels around (1: no seam), blended and with hard switching. ensemble_error.png in
+bricks relative to the voxels around (1: no seam), blended and with hard switching. neural_ensemble.png in
 benchmarks/results shows the errors of the middle slice with 0 and with 16 ghost cells beside each other.
 """
 
@@ -111,7 +111,7 @@ def _write_errors(*errors: Array) -> None:
     slices = [np.sqrt(error[error.shape[0] // 2 - 1]) for error in errors]
     white = float(np.percentile(slices[0], 99)) or 1.0
     image = np.concatenate([np.pad(np.clip(one / white, 0, 1), 2) for one in slices], axis=1)
-    Image.fromarray((255 * image).astype(np.uint8)).save(RESULTS / "ensemble_error.png")
+    Image.fromarray((255 * image).astype(np.uint8)).save(RESULTS / "neural_ensemble.png")
 
 
 if __name__ == "__main__":

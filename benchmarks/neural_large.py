@@ -77,7 +77,7 @@ def main() -> None:
         Row("float32 parameters", "ratio", "× smaller", size.side**3 * 4 / field_bytes, "", None, None),
         Row("device memory", "most", "GiB", memory, "", None, None),
     ]
-    report("neural-large", rows, str(size), given)
+    report("neural_large", rows, str(size), given)
 
 
 class Waves:

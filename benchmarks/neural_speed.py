@@ -32,10 +32,10 @@ def main() -> None:
     names = tuple(SCANS)[:1] if given.is_quick else tuple(SCANS)
     for name, array in scans(names) if torch.cuda.is_available() else []:
         rows += speed_rows(name, array)
-        report("neural-speed", rows, f"AMGSRN, {MEDIUM:,} parameters", given)
+        report("neural_speed", rows, f"AMGSRN, {MEDIUM:,} parameters", given)
     if not rows:
         rows = [unavailable("training", "ours", "no GPU, or no scans")]
-        report("neural-speed", rows, f"AMGSRN, {MEDIUM:,} parameters", given)
+        report("neural_speed", rows, f"AMGSRN, {MEDIUM:,} parameters", given)
 
 
 def speed_rows(name: str, array: Any) -> list[Row]:

@@ -85,7 +85,8 @@ def options(description: str, arguments: Sequence[str] | None = None) -> Options
 def report(name: str, rows: Sequence[Row], size: str, given: Options, results: Path = RESULTS) -> None:
     """Print the table, save it as results/NAME.md (NAME-quick.md for a quick run), and the rows as JSON if asked.
 
-    size: what was worked on, in words. On a machine with a GPU the name ends in -cuda, beside the table without.
+    name: that of the script; size: what was worked on, in words. On a machine with a GPU the file's name ends in -cuda,
+    beside the table without.
     """
     text = f"# {name}\n\n{heading(size)}\n\n{markdown(rows)}\n"
     print(text)

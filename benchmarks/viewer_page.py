@@ -56,7 +56,7 @@ def main() -> None:
                 viewer.load(source)
                 rows += measured(browser, viewer, encoding, drags, seconds)
         browser.close()
-    report("viewer-page", rows, f"{source.name} at 1280 × 720, {drags} drags of {seconds:g} s, Chromium", given)
+    report("viewer_page", rows, f"{source.name} at 1280 × 720, {drags} drags of {seconds:g} s, Chromium", given)
 
 
 def measured(browser: Browser, viewer: Viewer, encoding: str, drags: int, seconds: float) -> list[Row]:

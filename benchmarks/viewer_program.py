@@ -49,7 +49,7 @@ def main() -> None:
         viewer.screenshot(*SIZE)
         rows += handed_over(viewer, array, repeats)
     what = f"{array.nbytes >> 20} MiB of {array.dtype}, {SIZE[0]} × {SIZE[1]}"
-    report("viewer-program", rows, f"{what}, medians; load of the machine {os.getloadavg()[1]:.0f}", given)
+    report("viewer_program", rows, f"{what}, medians; load of the machine {os.getloadavg()[1]:.0f}", given)
 
 
 def array_of(nbytes: int) -> Voxels:

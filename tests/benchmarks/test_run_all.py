@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from benchmarks import run_all
+from benchmarks import run_all, table
 
 
 def test_scripts_that_write_a_table_are_benchmarks() -> None:
@@ -14,6 +14,11 @@ def test_scripts_that_write_a_table_are_benchmarks() -> None:
     assert run_all.names(has_card=False) == [
         name for name in found if name not in ("large_surfaces", "learn_speed", "neural_speed", "render_cuda")
     ]
+
+
+def test_a_table_has_the_name_of_its_script() -> None:
+    scripts = {*run_all.names(has_card=True)}
+    assert {path.stem.split("-")[0] for path in table.RESULTS.glob("*.md")} <= scripts
 
 
 @pytest.fixture

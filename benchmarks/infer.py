@@ -1,6 +1,6 @@
 """How fast do windows of a network go through a volume, how far is the result from the whole, and how does MONAI do it?
 
-    python -m benchmarks.learn [--quick] [--json FILE] [--parts FOLDER]
+    python -m benchmarks.infer [--quick] [--json FILE] [--parts FOLDER]
 
 The same 3D U-Net (two poolings, receptive radius 27, random weights) on the same volume, array to array. MONAI's
 windows of 96³ with Gaussian blending run its usual PyTorch, and our ONNX Runtime, which leaves the windows as the only
@@ -83,7 +83,7 @@ def main() -> None:
         parts = given.parts or Path(folder)
         parts.mkdir(parents=True, exist_ok=True)
         rows = compare(parts, shape)
-    report("learn", rows, f"{'×'.join(map(str, shape))} float32, one run each", Options(given.quick, given.json))
+    report("infer", rows, f"{'×'.join(map(str, shape))} float32, one run each", Options(given.quick, given.json))
 
 
 def compare(folder: Path, shape: tuple[int, int, int]) -> list[Row]:
@@ -102,7 +102,7 @@ def run_case(case: str, folder: Path) -> Measured | str:
     kept = folder / f"{case.replace('/', ' ')}.json"
     if kept.exists():
         return Measured(**json.loads(kept.read_text()))
-    command = [sys.executable, "-m", "benchmarks.learn", "--case", case, "--folder", str(folder)]
+    command = [sys.executable, "-m", "benchmarks.infer", "--case", case, "--folder", str(folder)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     if ended.returncode:
         return ended.stderr.strip().splitlines()[-1]
