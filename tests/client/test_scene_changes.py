@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pellucid.client.connection import error_from_body
-from pellucid.client.scene_changes import MAX_TRIES, SceneChange, change_scene
+from pellucid.client.scene.changes import MAX_TRIES, SceneChange, change_scene
 from pellucid.client.viewer import Viewer
 from pellucid.errors import InvalidInput, PellucidError, SceneChanged
 from pellucid.rendering.scene import Scene

@@ -32,6 +32,8 @@ ROUTES: dict[str, Capability] = {
     "POST /api/auto": "control",
     "GET /api/screenshot": "control",
     "POST /api/figures": "control",
+    "PUT /api/presets": "control",
+    "POST /api/probe": "control",
     "POST /api/presets/parse": "control",
     "GET /api/presets/paraview": "control",
     "POST /api/profile": "control",

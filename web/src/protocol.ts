@@ -1158,6 +1158,17 @@ export interface FitRequest {
   readonly is_from_here?: boolean;
 }
 
+/** PUT /api/presets: the look of a volume: a built-in preset (colours, opacities, shading), or a colour map. */
+export interface PresetRequest {
+  readonly name: string;
+  readonly layer?: number;
+}
+
+/** POST /api/probe: what is at a position of the world? The reply is a Hit. */
+export interface PositionRequest {
+  readonly position: readonly [number, number, number];
+}
+
 /** POST /api/figures: the exact image as a file for a paper. dpi: pixels per inch on paper; annotations: instead of
  * the scene's; has_scene: whether the file also has the scene, with the names of its files, which only an owner may
  * ask for. */

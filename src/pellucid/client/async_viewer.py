@@ -94,6 +94,10 @@ class AsyncViewer:
     render_field = _twin(Viewer.render_field)
     shade_with = _twin(Viewer.shade_with)
     change = _twin(Viewer.change)
+    fit_camera = _twin(Viewer.fit_camera)
+    restore_first_view = _twin(Viewer.restore_first_view)
+    use_preset = _twin(Viewer.use_preset)
+    probe = _twin(Viewer.probe)
     screenshot = _twin(Viewer.screenshot)
     screenshot_png = _twin(Viewer.screenshot_png)
     retrieve_volume = _twin(Viewer.retrieve_volume)
@@ -101,11 +105,12 @@ class AsyncViewer:
     shutdown = _twin(Viewer.shutdown)
 
     async def get(self, name: str) -> Any:
-        """The value of ``viewer.NAME``: scene, camera, layer, transfer, shading, links, last_transfer, is_running."""
+        """The value of ``viewer.NAME``: scene, camera, layer, transfer, value_range, shading, links, last_transfer,
+        is_running."""
         return await asyncio.to_thread(getattr, self.viewer, name)
 
     async def set(self, name: str, value: object) -> None:
-        """``viewer.NAME = value``: scene, camera, layer, transfer, shading."""
+        """``viewer.NAME = value``: scene, camera, layer, transfer, value_range, shading."""
         await asyncio.to_thread(setattr, self.viewer, name, value)
 
     async def __aenter__(self) -> Self:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TypedDict
 
 from pellucid.client.connection import Connection
-from pellucid.client.labels import ViewerLabels
 from pellucid.client.layer_task import LayerTask
+from pellucid.client.scene.labels import ViewerLabels
 
 
 class AppliedNetwork(LayerTask):

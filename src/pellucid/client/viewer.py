@@ -1,17 +1,15 @@
 """Viewer: the object with which a program controls a running viewer.
 
-Here: what is shown and how, screenshots, voxels back.
-Not here: starting and finding viewers (launch), the asynchronous version (async_viewer).
+Here: what is shown, screenshots, voxels back.
+Not here: how it is shown (scene.view), starting and finding viewers (launch), the asynchronous version (async_viewer).
 """
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
 from pathlib import Path
 from threading import Event
-from typing import Any, Literal, Self, TypeVar, Unpack, get_args
+from typing import Any, Literal, Self, Unpack
 
 import numpy as np
 
@@ -20,21 +18,16 @@ from pellucid.client import notebook
 from pellucid.client.array_transfer import ArrayTransfers, DisplayOptions
 from pellucid.client.arrays import array_source
 from pellucid.client.connection import Connection
-from pellucid.client.labels import ViewerLabels
 from pellucid.client.login import bearer_for
-from pellucid.client.measures import ViewerMeasures
 from pellucid.client.models import FieldOptions, RenderedField, render_field
 from pellucid.client.networks import AppliedNetwork, NetworkOptions, apply_network
-from pellucid.client.scene_changes import read_scene
+from pellucid.client.scene.view import ViewerScene
 from pellucid.errors import InvalidInput, ViewerUnreachable
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.formats.shared_memory import SharedArray
 from pellucid.jobs.job_state import JobState
-from pellucid.rendering.camera import Camera
 from pellucid.rendering.geometry.shapes import Mesh, Points
-from pellucid.rendering.scene import Scene, ShadingName, VolumeLayer
-from pellucid.rendering.transfer import TransferFunction
 from pellucid.transport.streams import StreamWriter
 from pellucid.transport.wire.announcement import ArrayInfo
 from pellucid.transport.wire.transfer import TransferReport
@@ -56,9 +49,7 @@ class ViewerLifecycle:
         self._connection = Connection(url, bearer=token or hub_token, is_hub=bool(hub_token))
         self._end = end
         about = self._connection.ask("GET", "/api/about")
-        if about["version"] != PROTOCOL:
-            what = f"The viewer uses protocol version {about['version']}, this program {PROTOCOL}."
-            raise InvalidInput(what, remedy="Use the same version of Pellucid for both.")
+        _check_version(about["version"], str(about.get("product", "")))
         self.device: str = about["device"]
         self.pid: int = about["pid"]
         self._unix_socket: str = about["socket"]
@@ -152,11 +143,9 @@ class ViewerLifecycle:
 
 How = Literal["replace", "add", "labels"]
 """replace: alone; add: beside what is there; labels: as coloured labels over it."""
-STATE = 1
-Kind = TypeVar("Kind")
 
 
-class Viewer(ViewerLifecycle):
+class Viewer(ViewerLifecycle, ViewerScene):
     """A running viewer. Every method returns when it is done, and can be called from any thread."""
 
     def __init__(self, url: str, end: Callable[[float | None], None] | None = None, *, token: str = "") -> None:
@@ -241,69 +230,6 @@ class Viewer(ViewerLifecycle):
         """Show a PyTorch module, or ``"my.py:Model"`` on the viewer's machine (docs/how-to/draw-a-model.md)."""
         return render_field(self._connection, self._lanes.same_host, model, options)
 
-    # How it is shown, including changes made in a browser
-
-    @property
-    def scene(self) -> Scene:
-        """The whole scene, as it is shown now."""
-        return read_scene(self._connection)[0]
-
-    @scene.setter
-    def scene(self, scene: Scene) -> None:
-        state = {"version": STATE, "scene": json.loads(_checked(scene, Scene).to_json())}
-        self._connection.ask("PUT", "/api/state", state)
-
-    @property
-    def camera(self) -> Camera:
-        return self.scene.camera
-
-    @camera.setter
-    def camera(self, camera: Camera) -> None:
-        self._connection.ask("PUT", "/api/camera", {"camera": asdict(_checked(camera, Camera))})
-
-    @property
-    def layer(self) -> VolumeLayer:
-        """The first volume of the scene."""
-        volumes = self.scene.volumes
-        if not volumes:
-            raise InvalidInput("No volume is shown.", remedy="Call render_volume first.")
-        return volumes[0]
-
-    @layer.setter
-    def layer(self, layer: VolumeLayer) -> None:
-        self.change("volumes", 0, value=_checked(layer, VolumeLayer))
-
-    @property
-    def transfer(self) -> TransferFunction:
-        """Colours and opacities of the first volume."""
-        return self.layer.transfer
-
-    @transfer.setter
-    def transfer(self, transfer: TransferFunction) -> None:
-        self.layer = replace(self.layer, transfer=_checked(transfer, TransferFunction))
-
-    @property
-    def shading(self) -> ShadingName:
-        """How the first volume is lit: none, gradient, shadow, occlusion, full, cinematic, or user (shade_with)."""
-        return self.layer.shading
-
-    @shading.setter
-    def shading(self, shading: ShadingName) -> None:
-        names = get_args(ShadingName)
-        if shading not in names:
-            raise InvalidInput(f"Unknown shading {shading!r}.", remedy=f"Choose one of {', '.join(names)}.")
-        self.layer = replace(self.layer, shading=shading)
-
-    @property
-    def labels(self) -> ViewerLabels:
-        """Names, colours, visibility and sizes of labels: ``labels.set(7, name="nucleus")``, ``labels.isolate(7)``."""
-        return ViewerLabels(self._connection)
-
-    @property
-    def measures(self) -> ViewerMeasures:
-        """Distances, angles, areas, regions and notes: ``measures.add("distance", [start, stop])``."""
-        return ViewerMeasures(self._connection)
-
     def apply_network(self, network: str | Path, **options: Unpack[NetworkOptions]) -> AppliedNetwork:
         """Draw the labels that a network gives to a volume, while they are computed: what is seen comes first.
 
@@ -312,26 +238,6 @@ class Viewer(ViewerLifecycle):
         file does not state: axes, such as bczyx; halo in voxels; preprocess and postprocess, such as ``sigmoid``.
         """
         return apply_network(self._connection, network, options)
-
-    def shade_with(self, source: str, /, **parameters: float) -> None:
-        """Shade the first volume with your own code (docs/how-to/custom-shading.md); ShadingInvalid names the line
-        of an error."""
-        made = self._connection.ask("POST", "/api/shadings", {"source": source})
-        chosen = tuple((name, float(value)) for name, value in parameters.items())
-        self.layer = replace(self.layer, shading="user", user_shading=made["hash"], parameters=chosen)
-
-    def change(self, *path: str | int, value: object) -> None:
-        """Set one property of the scene: ``change("volumes", 0, "mode", value="max")``."""
-        plain = asdict(value) if hasattr(value, "__dataclass_fields__") else value  # type: ignore[call-overload]
-        self._connection.ask("PATCH", "/api/scene", {"changes": [{"path": path, "value": plain}]})
-
-    def undo(self) -> None:
-        """Back to the scene before the last change, painted labels included; the camera stays."""
-        self._connection.ask("POST", "/api/undo")
-
-    def redo(self) -> None:
-        """Forward again, to what was undone."""
-        self._connection.ask("POST", "/api/redo")
 
     # What comes back
 
@@ -357,6 +263,17 @@ class Viewer(ViewerLifecycle):
         return notebook.mimebundle(self)
 
 
+def _check_version(version: int, product: str) -> None:
+    """Refuse a viewer that other versions of this program start. product: its version of Pellucid."""
+    if version == PROTOCOL:
+        return
+    is_newer = version > PROTOCOL
+    what = f"The viewer is {'newer' if is_newer else 'older'} than this program: "
+    what += f"it uses version {version} of the protocol (Pellucid {product}), this program version {PROTOCOL}."
+    newer = f"Install Pellucid {product} for this program." if is_newer else "Start the viewer again with this version."
+    raise InvalidInput(what, remedy=newer)
+
+
 def _spacing(spacing: Any) -> tuple[float, ...]:
     try:
         numbers = tuple(float(one) for one in spacing)
@@ -365,12 +282,3 @@ def _spacing(spacing: Any) -> tuple[float, ...]:
     if len(numbers) != 3 or not all(0 < one < float("inf") for one in numbers):
         raise InvalidInput(f"Invalid spacing: {spacing!r}.", remedy="Use three positive numbers, along (z, y, x).")
     return numbers
-
-
-def _checked(value: object, kind: type[Kind]) -> Kind:
-    if not isinstance(value, kind):
-        raise InvalidInput(
-            f"Expected a pellucid.{kind.__name__}, got {type(value).__name__}.",
-            remedy=f"Pass a pellucid.{kind.__name__}.",
-        )
-    return value

@@ -9,9 +9,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
-from pellucid.instance.protocol.shared_types import CLOSED, Edge
+from pellucid.instance.protocol.shared_types import CLOSED, Edge, Hit, Name
 from pellucid.rendering.annotations import Annotations
-from pellucid.rendering.camera import Camera
+from pellucid.rendering.camera import Camera, Vector
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,23 @@ class FittedCamera:
 
 
 @dataclass(frozen=True)
+class PresetRequest:
+    """PUT /api/presets: the look of a volume: a built-in preset (colours, opacities, shading), or a colour map."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+    name: Name
+    layer: Annotated[int, Field(ge=0)] = 0
+
+
+@dataclass(frozen=True)
+class PositionRequest:
+    """POST /api/probe: what is at a position of the world? The reply is a Hit."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
+    position: Vector
+
+
+@dataclass(frozen=True)
 class FigureRequest:
     """POST /api/figures: the exact image as a file for a paper. dpi: pixels per inch on paper; annotations: instead of
     the scene's; has_scene: whether the file also has the scene, with the names of its files, which only an owner may
@@ -56,5 +73,5 @@ class FigureRequest:
     has_scene: bool = False
 
 
-ANSWERS = (FittedCamera,)
-BODIES = (CameraChange, FitRequest, FigureRequest)
+ANSWERS = (FittedCamera, Hit)
+BODIES = (CameraChange, FitRequest, PresetRequest, PositionRequest, FigureRequest)

@@ -1,11 +1,12 @@
 """The scene over HTTP: reading it, changing it, images of it.
 
-Here: about, scene, camera, screenshot, statistics, presets, profile.
+Here: about, scene, camera, screenshot, statistics, presets, probe, profile.
 Not here: saved states and links (sharing), files and arrays (sources).
 """
 
 import asyncio
 import os
+from dataclasses import replace
 from typing import Annotated, Literal
 
 import numpy as np
@@ -20,11 +21,13 @@ from pellucid.instance.frames.encoders import encode_png
 from pellucid.instance.protocol import http_bodies, view_bodies
 from pellucid.instance.protocol.client_messages import SetCamera
 from pellucid.instance.protocol.server_messages import CameraMoved
-from pellucid.instance.protocol.shared_types import MAX_EDGE, VERSION
+from pellucid.instance.protocol.shared_types import MAX_EDGE, VERSION, Hit
 from pellucid.instance.routes.dependencies import REFUSALS, By, Granted, Has, Here
 from pellucid.instance.scene import loading
 from pellucid.instance.scene.catalogue import choices
+from pellucid.instance.scene.history import ScenePair
 from pellucid.instance.version import PRODUCT
+from pellucid.rendering.automatic.preset_look import preset_look
 from pellucid.rendering.presets.files import read_preset, to_paraview
 from pellucid.rendering.scene import VolumeLayer
 from pellucid.workers.protocol import replies, requests
@@ -136,6 +139,18 @@ async def statistics(session: Here) -> http_bodies.StatisticsNow:
     )  # fmt: skip
 
 
+@router.put("/presets", dependencies=CONTROL)
+async def use_preset(requested: view_bodies.PresetRequest, session: Here, has: Has, by: By) -> http_bodies.Revision:
+    """Draw a volume in the colours, opacities and shading of a preset, or in the colours of a colour map."""
+    session.require_controls(has, by.link)
+    layer, scene = layer_of(session, requested.layer), session.history.scene
+    look = preset_look(layer, session.catalogue.first_layer(layer.source) or layer, requested.name)
+    volumes = (*scene.volumes[: requested.layer], look, *scene.volumes[requested.layer + 1 :])
+    session.idle.touch()
+    session.change(ScenePair(replace(scene, volumes=volumes), session.history.other))
+    return http_bodies.Revision(session.history.revision)
+
+
 @router.post("/presets/parse", dependencies=[needs("control", MAX_PRESET_BYTES, is_heavy=True)])
 async def read_a_preset(preset: http_bodies.PresetText) -> http_bodies.PresetTransfer:
     """Read a preset of ParaView, VTK or 3D Slicer as a transfer function."""
@@ -148,6 +163,15 @@ async def write_preset(session: Here, layer: Annotated[int, Query(ge=0)] = 0) ->
     chosen = layer_of(session, layer)
     name = session.catalogue.name(chosen.source)
     return Response(to_paraview(chosen.transfer, name), media_type="application/json")
+
+
+@router.post("/probe", dependencies=HEAVY)
+async def probe(requested: view_bodies.PositionRequest, session: Here) -> Hit:
+    """What is at a position of the world."""
+    scene = session.history.scene
+    question = lambda request: requests.ProbePosition(request, scene, requested.position)  # noqa: E731
+    found: replies.PixelProbed = await asyncio.wrap_future(session.worker.send_request("probing the scene", question))
+    return Hit(requested.position, found.layer, found.voxel, found.value, found.label, found.label_layer)
 
 
 @router.post("/profile", dependencies=HEAVY)

@@ -1,10 +1,10 @@
 """Changes of a viewer's scene that depend on what it shows.
 
-Here: read_scene, change_scene.
+Here: read_scene, parse_scene, change_scene.
 Not here: what is changed (labels, measures), changes that hold whatever the scene is (viewer).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pellucid.client.connection import Connection
@@ -19,7 +19,11 @@ SceneChange = tuple[Sequence[str | int], Any]
 
 def read_scene(connection: Connection) -> tuple[Scene, int]:
     """The scene and its revision."""
-    snapshot = connection.ask("GET", "/api/scene")
+    return parse_scene(connection.ask("GET", "/api/scene"))
+
+
+def parse_scene(snapshot: Mapping[str, Any]) -> tuple[Scene, int]:
+    """The scene and its revision in what the viewer knows about all that it shows."""
     return from_json(Scene, snapshot["scene"], "scene"), int(snapshot["revision"])
 
 

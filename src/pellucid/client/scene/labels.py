@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from pellucid.client.connection import Connection
-from pellucid.client.scene_changes import SceneChange, change_scene, read_scene
+from pellucid.client.scene.changes import SceneChange, change_scene, read_scene
 from pellucid.dataclass_json import from_json
 from pellucid.errors import InvalidInput
 from pellucid.rendering.label_list import LabelList, LabelRow

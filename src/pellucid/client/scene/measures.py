@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 
 from pellucid.client.connection import Connection
-from pellucid.client.scene_changes import change_scene, read_scene
+from pellucid.client.scene.changes import change_scene, read_scene
 from pellucid.dataclass_json import from_json
 from pellucid.errors import InvalidInput
 from pellucid.rendering.camera import Vector

@@ -1,0 +1,1 @@
+"""What a viewer shows, and how: camera, colours, layers, labels and measures."""
