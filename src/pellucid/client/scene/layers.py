@@ -1,7 +1,7 @@
 """Layers of a viewer: what each of them is, showing, hiding and removing them.
 
 Here: ViewerLayers, which a Viewer has as ``layers``, and ShownLayer.
-Not here: how a volume is drawn (view), adding layers (viewer.render_volume, viewer.load).
+Not here: how a volume is drawn (view), adding layers (viewer).
 """
 
 from collections.abc import Iterator
