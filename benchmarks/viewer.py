@@ -67,7 +67,7 @@ class Seen:
     """Of every drag: frames, seconds, milliseconds to its first frame, seconds to rest.
 
     Of each frame while dragging: milliseconds from the input's arrival until it was encoded, by the instance's clock;
-    and from the client's sending the input until it had the frame.
+    and from the client's sending the input until it had the frame; the part of the pixels that it has.
     """
 
     frames: list[int] = field(default_factory=list)
@@ -76,6 +76,7 @@ class Seen:
     encoded_ms: list[float] = field(default_factory=list)
     latency_ms: list[float] = field(default_factory=list)
     exact_s: list[float] = field(default_factory=list)
+    shares: list[float] = field(default_factory=list)
 
 
 def main() -> None:
@@ -136,8 +137,13 @@ def drag(socket: ClientConnection, camera: Camera, drags: Drags, seen: Seen) -> 
     seen.first_ms.append((frames[0][0] - started) * 1000)
     seen.encoded_ms += [sum(header["times_ms"].values()) for _, header in moving]
     seen.latency_ms += [at * 1000 - header["input_sent_at_ms"] for at, header in moving]
+    seen.shares += [share_of(header) for _, header in moving]
     seen.exact_s.append(frames[-1][0] - stopped)
     return cameras[-1]
+
+
+def share_of(header: dict[str, Any]) -> float:
+    return float(header["width"] * header["height"] / (header["full_width"] * header["full_height"]))
 
 
 def move(socket: ClientConnection, cameras: list[Camera], started: float, rate: float) -> None:

@@ -2,13 +2,17 @@
 
 import asyncio
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import cast
 
 import numpy as np
+import pytest
 
+from pellucid.instance.frames.quality import LEVELS, QualityLevel
 from pellucid.instance.frames.scheduler import BUDGET_MS, FIRST, FrameScheduler
 from pellucid.instance.frames.sender import FrameSender, RenderedFrame
 from pellucid.instance.scene.history import History
+from pellucid.instance.websocket.client import ConnectedClient
 from pellucid.rendering.scene import Scene, VolumeLayer
 from pellucid.workers.protocol.replies import FrameDrawn
 from pellucid.workers.protocol.requests import ViewSpec
@@ -20,10 +24,12 @@ class Desk:
 
     def __init__(self) -> None:
         self.requested: list[tuple[float, bool]] = []
+        self.views: list[ViewSpec] = []
         self.delivered = 0
 
     def draw(self, views: tuple[ViewSpec, ...], budget_ms: float, is_exact: bool) -> int:
         self.requested.append((budget_ms, is_exact))
+        self.views += views
         return len(self.requested)
 
     async def encode_and_send(self, shot: RenderedFrame) -> None:
@@ -76,3 +82,20 @@ def test_the_exact_picture_is_abandoned_for_the_first_of_a_movement() -> None:
         picturing.request_frame(is_moving=True)
 
     assert requested(act) == [(BUDGET_MS, True), (FIRST * BUDGET_MS, False)]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_rough_picture_keeps_a_quarter_of_the_pixels_whatever_the_connection(level: QualityLevel) -> None:
+    desk, history = Desk(), History(Scene((VolumeLayer("memory:ball"),)))
+
+    async def act() -> None:
+        picturing = FrameScheduler(history, cast(SupervisedWorker, desk), cast(FrameSender, desk))
+        picturing.is_watched, picturing.size = lambda: True, (1280, 720)
+        client = SimpleNamespace(can_take_frame=True, quality=SimpleNamespace(level=level))
+        picturing.holder = lambda: cast(ConnectedClient, client)
+        picturing.request_frame(is_moving=True)
+        picturing.request_frame(is_moving=False)
+
+    asyncio.run(act())
+    (rough,) = desk.views
+    assert min(rough.width * rough.min_scale / 1280, rough.height * rough.min_scale / 720) == pytest.approx(0.5)

@@ -67,6 +67,31 @@ def test_what_cannot_be_afforded_at_all_is_drawn_as_small_as_can_be(sizing: Fram
     assert [draw(sizing, HALF_S * 1e6) for _ in range(3)][-1] == 1
 
 
+def sizes_on_a_busy_cpu(sizing: FrameSizer, pixel_s: float) -> list[float]:
+    """Of five rough images whose pixels take so long, in steps: half of each edge is to be kept."""
+    drawn = []
+    for _ in range(5):
+        scale = sizing.scale("scene", WHOLE, BUDGET_S, NEVER_DRAWN, least=0.5)
+        learn(sizing, scale, pixel_s, is_rough=True)
+        drawn.append(scale * STEPS)
+    return drawn
+
+
+@pytest.mark.parametrize("slower", [4, 9, 12])
+def test_a_quarter_of_the_pixels_is_kept_and_frames_are_dropped_instead(sizing: FrameSizer, slower: int) -> None:
+    assert sizes_on_a_busy_cpu(sizing, HALF_S * slower) == [8] * 5
+    assert draw(sizing, HALF_S * slower) < 5  # Without it.
+
+
+def test_no_image_takes_longer_than_a_second_for_that(sizing: FrameSizer) -> None:
+    *_, size = sizes_on_a_busy_cpu(sizing, HALF_S * 50)
+    assert size == 4 and HALF_S * 50 * (720 * size / STEPS) * (1280 * size / STEPS) < 1
+
+
+def test_what_is_kept_is_no_limit_where_more_can_be_afforded(sizing: FrameSizer) -> None:
+    assert sizes_on_a_busy_cpu(sizing, HALF_S / 4.1)[-1] == 16
+
+
 def test_a_scene_of_which_too_many_others_were_seen_since_is_as_if_never_moved(sizing: FrameSizer) -> None:
     for number in range(MAX_KNOWN):
         sizing.measured(number, (1, 1), FrameStatistics("cpu", {"draw": 1.0, "prepare": 0.0, "finish": 0.0}), True)

@@ -13,7 +13,7 @@ MEMORY = 0.7
 
 @dataclass(frozen=True)
 class QualityLevel:
-    """jpeg: quality of JPEG. scale: of the image's edges."""
+    """jpeg: quality of JPEG. scale: of the image's edges; a quarter of the pixels is kept."""
 
     jpeg: int
     scale: float
@@ -24,7 +24,7 @@ LEVELS = (
     QualityLevel(70, 1.0),
     QualityLevel(60, 0.75),
     QualityLevel(50, 0.5),
-    QualityLevel(40, 0.35),
+    QualityLevel(40, 0.5),
 )
 
 

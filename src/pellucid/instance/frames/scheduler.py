@@ -28,6 +28,8 @@ BUDGET_MS, CUDA_BUDGET_MS = 80.0, 14.0
 """What a rough image may take: ten and more a second on a CPU, sixty on a card."""
 FIRST = 0.7
 """How much of it the first image of a movement may take: until it comes, nothing has answered the hand."""
+MIN_SCALE = 0.5
+"""Of the edges of a rough image: a quarter of the pixels. Frames are dropped instead, where a CPU is busy."""
 MIN_EDGE = 16
 """Pixels: a page that asks for a smaller frame, as one that has no room for it may, gets this."""
 VIEWS: tuple[View, View] = ("main", "other")
@@ -151,7 +153,9 @@ class FrameScheduler:
         width, height = max(MIN_EDGE, self.size[0] // len(scenes)), max(MIN_EDGE, self.size[1])
         scale = 1.0 if is_exact else self._level().scale
         size = (max(MIN_EDGE, round(width * scale)), max(MIN_EDGE, round(height * scale)))
-        views = tuple(requests.ViewSpec(scene, *size) for scene in scenes)
+        views = tuple(
+            requests.ViewSpec(scene, *size, 0.0 if is_exact else min(1.0, MIN_SCALE / scale)) for scene in scenes
+        )
         # Noted before it is drawn: an image that fails must not be tried for ever.
         self._rough = self._request.number
         self._exact = self._request.number if is_exact else self._exact

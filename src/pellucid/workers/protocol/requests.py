@@ -29,11 +29,12 @@ Subject = Literal["projection", "sinogram", "slice"]
 
 @dataclass(frozen=True)
 class ViewSpec:
-    """One image of a Draw."""
+    """One image of a Draw. min_scale: how much of its edges a rough image keeps, where the device is a CPU."""
 
     scene: Scene
     width: int
     height: int
+    min_scale: float = 0.0
 
 
 @dataclass(frozen=True)

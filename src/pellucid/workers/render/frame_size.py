@@ -6,6 +6,7 @@ Not here: what a scene costs that was never drawn, and the arithmetic of budgets
 
 from collections import OrderedDict, deque
 from collections.abc import Hashable
+from math import ceil
 from statistics import median
 
 from pellucid.rendering.drawing.packing import Size
@@ -18,6 +19,8 @@ SLACK = 0.5
 """Steps that what can be afforded may lie beyond an image's own before it changes its size."""
 MAX_SAMPLES = 32
 """Paths of light for each pixel of a rough image."""
+MAX_ROUGH_S = 1.0
+"""What an image may take that is kept large although it exceeds its budget: so often a hand that moves sees one."""
 REMEMBERED = 3
 """Images whose middle one says what a pixel costs: a machine that is busy now and then is not slow."""
 
@@ -34,14 +37,18 @@ class FrameSizer:
         self._pixels_s: OrderedDict[Hashable, deque[float]] = OrderedDict()
         self._steps: dict[tuple[Hashable, float], int] = {}
 
-    def scale(self, what: Hashable, whole: Size, budget_s: float, otherwise: FrameCost) -> float:
-        """What part of the whole, along each edge, a rough image may be. otherwise: as in Pace."""
+    def scale(self, what: Hashable, whole: Size, budget_s: float, otherwise: FrameCost, least: float = 0.0) -> float:
+        """What part of the whole, along each edge, a rough image may be. otherwise: as in Pace. least: it is kept, even
+        if that takes more than the budget, up to MAX_ROUGH_S."""
         pace = self._moving if what in self._pixels_s else self._resting
         rows, _ = pace.affordable(what, whole, budget_s, otherwise)
         affordable, held = rows * STEPS / whole[0], self._steps.get((what, budget_s), 0)
         if not held - SLACK <= affordable < held + 1 + SLACK:
             held = int(affordable)
         self._steps[what, budget_s] = held = max(held, 1)
+        if held < (kept := ceil(least * STEPS)):
+            rows, _ = pace.affordable(what, whole, MAX_ROUGH_S, otherwise)
+            held = max(held, min(kept, rows * STEPS // whole[0]))
         return held / STEPS
 
     def samples(self, what: Hashable, size: Size, budget_s: float) -> int:

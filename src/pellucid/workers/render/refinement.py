@@ -7,6 +7,7 @@ Not here: the thread that draws (drawing), how large a rough image is (frame_siz
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from math import ceil
 
 from pellucid.rendering.cinematic.packing import is_cinematic
 from pellucid.rendering.drawing.refinement import estimate_cost, kind
@@ -56,8 +57,11 @@ class FrameRefiner:
         """An image within the budget, as small as that makes it: what is not drawn need not be encoded or sent."""
         renderer = self._renderers.of(view.scene)
         whole, otherwise = (view.height, view.width), estimate_cost(renderer, view.scene)
-        scale = self._sizing.scale(kind(view.scene), whole, request.budget_ms / 1000, otherwise)
-        size = max(1, round(view.width * scale)), max(1, round(view.height * scale))
+        # A path of light says less than a pixel: cinematic images are as small as it takes to have several of them.
+        is_kept = not renderer.device.is_cuda and not is_cinematic(view.scene)
+        least = view.min_scale if is_kept else 0.0
+        scale = self._sizing.scale(kind(view.scene), whole, request.budget_ms / 1000, otherwise, least)
+        size = ceil(view.width * scale), ceil(view.height * scale)
         samples = self._sizing.samples(kind(view.scene), size, request.budget_ms / 1000)
         return renderer.render(view.scene, *size, is_exact=False, samples=samples)
 
