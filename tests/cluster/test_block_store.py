@@ -116,22 +116,12 @@ def test_a_block_that_is_released_in_use_goes_when_that_ends() -> None:
     assert (store.usage.cached, store.usage.persistent, store.usage.used_bytes) == (0, 0, 0)
 
 
-def test_a_changed_block_is_another_block() -> None:
-    store = store_of(2)
-    before = put(store, 1, "persist")
-    with store.borrow(before) as array:
-        after = store.changed(before, array, is_core_same=False)
-    assert is_there(store, after)
-    with pytest.raises(BlockLost, match=r"it was changed since"):
-        value(store, before)
-
-
 def test_a_new_halo_leaves_older_handles_valid() -> None:
     store = store_of(2)
     before = put(store, 1, "persist")
     with store.borrow(before) as array:
-        after = store.changed(before, array, is_core_same=True)
-        assert store.changed(before, array, is_core_same=True) == after  # The same change, made again.
+        after = store.halo_changed(before, array)
+        assert store.halo_changed(before, array) == after  # The same change, made again.
     assert after == before.changed
     assert value(store, before) == value(store, after) == 1
 
@@ -141,7 +131,7 @@ def test_what_a_peer_reads_is_not_used_again_before_it_has_been_read() -> None:
     handle = put(store, 5, "persist")
     with store.borrow(handle) as read:  # A neighbour pulls from it,
         with store.borrow(handle):  # and meanwhile it gets room for a halo, in another buffer.
-            store.changed(handle, store.allocate(SHAPE, np.dtype(np.uint8)), is_core_same=True)
+            store.halo_changed(handle, store.allocate(SHAPE, np.dtype(np.uint8)))
         others = [put(store, 9, "persist") for _ in range(2)]
         assert (store.memory.read(read, Box.whole(SHAPE)) == 5).all()
     assert store.usage.used_bytes == 3 * PAGE  # Then its memory goes.

@@ -22,7 +22,7 @@ from pellucid.jobs.process_identity import ProcessId
 from tests.stranger import can
 from tests.waiting import wait_until
 
-SPEC = WorkerSpec(memory_bytes=2**26, grace_s=0.0)
+SPEC = WorkerSpec(memory_bytes=2**26, idle_timeout_s=0.0)
 GUESS = """
 import socket, struct, sys
 connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])))

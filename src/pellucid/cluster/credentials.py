@@ -14,7 +14,7 @@ from pellucid.transport.wire.handshake import checked_token
 
 @dataclass(frozen=True)
 class Credentials:
-    """application: names its folder on every node. token: whoever holds it may use the Workers of the application."""
+    """application: names its folder on every node. token: a client with it may use the Workers of the application."""
 
     application: str
     token: str = field(repr=False)

@@ -57,7 +57,7 @@ class WorkerGroup:
         """
         credentials, share = Credentials.create(), max(1, current().threads // count)
         memory = 0 if device.startswith("cuda") else available_memory_bytes() // (2 * count)
-        first = WorkerSpec(device, threads=share, memory_bytes=memory, grace_s=0.0)
+        first = WorkerSpec(device, threads=share, memory_bytes=memory, idle_timeout_s=0.0)
         specs = [
             replace(first, slot=slot, device=f"cuda:{slot}" if device == "cuda" else device, **spec)
             for slot in range(count)

@@ -38,8 +38,8 @@ class UseBlock:
 class ComputeBlock:
     """A computation on the block, by its name in compute.registry. arguments: JSON, as that computation expects it.
 
-    inputs: further blocks. shape, dtype, halo: of the result; None and "" are those of the block. is_in_place: the
-    result replaces the block. Without a result (is_value) only a JSON value comes back. label: what errors call it.
+    inputs: further blocks. shape, dtype, halo: of the result; None and "" are those of the block. Without a result
+    (is_value) only a JSON value comes back. label: what errors call it.
     """
 
     name: str
@@ -48,7 +48,6 @@ class ComputeBlock:
     shape: Shape | None = None
     dtype: str = ""
     halo: Shape = NO_HALO
-    is_in_place: bool = False
     is_value: bool = False
     label: str = ""
 

@@ -18,7 +18,7 @@ from pellucid.errors import InvalidInput
 from pellucid.volume.volume import open_volume
 
 PLANES = 64
-"""Read at once: whoever waits is told that something moves."""
+"""Read at once: progress is reported after each."""
 
 
 @dataclass(frozen=True)

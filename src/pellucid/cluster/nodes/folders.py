@@ -26,8 +26,8 @@ POLL_S = 0.01
 class WorkerSpec:
     """How a Worker is started. device: such as "cpu" or "cuda:1"; slot: its number on the node. host: the IPv4 address
     at which other Workers reach it. threads, memory_bytes, host_bytes: what it may use; host_bytes for blocks that do
-    not fit on the device; memory_bytes 0: half of what the host has available, or most of what a GPU has. grace_s: how
-    long it waits for another holder of its lease."""
+    not fit on the device; memory_bytes 0: half of what the host has available, or most of what a GPU has.
+    idle_timeout_s: how long it waits for another holder of its lease."""
 
     device: str = "cpu"
     slot: int = 0
@@ -36,7 +36,7 @@ class WorkerSpec:
     threads: int = 1
     memory_bytes: int = 2**30
     host_bytes: int = 0
-    grace_s: float = 30.0
+    idle_timeout_s: float = 30.0
     prefers_local: bool = True
 
 

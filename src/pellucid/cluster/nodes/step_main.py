@@ -40,7 +40,7 @@ def _spec(options: StepOptions) -> WorkerSpec:
     slot, gpus = int(os.environ.get("SLURM_LOCALID") or 0), count_gpus()
     return WorkerSpec(
         f"cuda:{slot % gpus}" if gpus else "cpu", slot, os.environ.get("SLURMD_NODENAME", "local"),
-        own_host(options.driver_host), current().threads, options.memory_bytes, grace_s=0.0,
+        own_host(options.driver_host), current().threads, options.memory_bytes, idle_timeout_s=0.0,
     )  # fmt: skip
 
 

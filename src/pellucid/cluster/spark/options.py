@@ -15,13 +15,13 @@ OPTIONS_PROPERTY = "pellucid.application.options"
 class SparkOptions:
     """device: of every Worker: "auto" (the GPUs of a node, or else its CPU), "cpu" or "cuda". memory_bytes: for the
     blocks of each; 0: half of what the node of a CPU has available, 0.8 of what a GPU has. host_bytes: for blocks that
-    do not fit on a GPU. grace_s: how long a Worker waits for another executor. prefers_local: whether memory is shared
-    with processes of the same machine. driver_host, table: set by SparkApplication."""
+    do not fit on a GPU. idle_timeout_s: how long a Worker waits for another executor. prefers_local:
+    whether memory is shared with processes of the same machine. driver_host, table: set by SparkApplication."""
 
     device: str = "auto"
     memory_bytes: int = 0
     host_bytes: int = 0
-    grace_s: float = 30.0
+    idle_timeout_s: float = 30.0
     prefers_local: bool = True
     driver_host: str = ""
     table: str = ""

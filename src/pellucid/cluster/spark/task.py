@@ -82,7 +82,7 @@ def _local_worker(
     slot = int(device.partition(":")[2] or 0)
     spec = WorkerSpec(
         device, slot, socket.gethostname(), own_host(options.driver_host), current().threads,
-        options.memory_bytes, options.host_bytes, options.grace_s,
+        options.memory_bytes, options.host_bytes, options.idle_timeout_s,
         prefers_local=options.prefers_local,
     )  # fmt: skip
     return find_or_start(credentials, spec, holder_of_task())

@@ -73,7 +73,7 @@ class BlockChild(SupervisedProcess):
         self.send(cast(Any, protocol.ForgetBuffers((number,))))
 
     def _hand_over(self, buffer: DeviceBuffer) -> None:
-        """Whoever calls this keeps the buffer until the computation is done: its descriptor is sent later."""
+        """The caller keeps the buffer until the computation is done: its descriptor is sent later."""
         if buffer in self._handed_over or self._process is None:
             return
         descriptor, link = self._memory.handover(buffer)

@@ -24,13 +24,12 @@ from pellucid.formats.shared_memory import SharedArray
 
 @dataclass
 class _Entry:
-    """array: None while the block is spilled to the host. version: the latest; older ones down to first differ from it
-    in their halo only. pins: how many use it now. is_released: whether it goes when no one uses it any more."""
+    """array: None while the block is spilled to the host. version: the latest; older ones differ from it in their
+    halo only. pins: how many use it now. is_released: whether it goes when no one uses it any more."""
 
     array: BlockArray | None
     mode: KeepMode
     spilled: "tuple[SharedArray, BlockArray] | None" = None
-    first: int = 0
     version: int = 0
     pins: int = 0
     outdated: list[BlockArray] = field(default_factory=list)
@@ -143,16 +142,13 @@ class BlockStore:
                 if entry.is_released and not entry.pins:
                     self._remove(handle.block)
 
-    def changed(self, handle: Handle, array: BlockArray, *, is_core_same: bool) -> Handle:
-        """A pinned block has another content now, in this array: its handle with the next version. is_core_same: only
-        the halo differs, so that older handles still stand for their voxels, and the change can be made again: then
-        the version stays."""
+    def halo_changed(self, handle: Handle, array: BlockArray) -> Handle:
+        """A pinned block has another halo now, in this array: its handle with the next version. Older handles still
+        stand for their voxels, and the change can be made again: then the version stays."""
         with self._lock:
             entry = self._found(handle)
             if handle.version == entry.version:
                 entry.version += 1
-            if not is_core_same:
-                entry.first = entry.version
             if entry.array is not None and entry.array.buffer is not array.buffer:
                 entry.outdated.append(entry.array)  # A peer may be pulling from it.
             entry.array = array
@@ -173,8 +169,6 @@ class BlockStore:
             raise BlockLost(str(handle.worker), "its Worker was replaced by another one")
         if entry is None:
             raise BlockLost(str(handle.worker), "it was released, or removed from the cache")
-        if not entry.first <= handle.version <= entry.version:
-            raise BlockLost(str(handle.worker), "it was changed since")
         return entry
 
     def _drop_outdated(self, entry: _Entry) -> None:

@@ -113,16 +113,11 @@ class ChainRunner:
         inputs = [*before, *others]
         doing = f"running {operation.label or operation.name} on a block"
         state.result.value = self._child.compute(doing, operation, inputs, output)
-        if operation.is_in_place and state.result.handle is not None and output is not None:
-            handle = self._store.changed(state.result.handle, output, is_core_same=False)
-            state.set(output, handle)
-        elif output is not None:
+        if output is not None:
             state.set(output, None)
 
     def _output(self, state: _State, operation: operations.ComputeBlock) -> BlockArray:
-        """Room for a result. In place it is the block itself, unless another process holds its memory."""
-        if operation.is_in_place and not state.block.buffer.is_shared:
-            return state.block
+        """Memory for a result."""
         shape, dtype = operation.shape, np.dtype(operation.dtype) if operation.dtype else None
         array = self._store.allocate(shape or state.block.shape, dtype or state.block.dtype, operation.halo)
         state.own.append(array)
@@ -138,7 +133,7 @@ class ChainRunner:
         if handle is not None:
             if grown is not block:
                 state.own.remove(grown)
-            handle = self._store.changed(handle, grown, is_core_same=True)
+            handle = self._store.halo_changed(handle, grown)
         state.set(grown, handle)
 
     def _keep(self, state: _State, operation: operations.KeepBlock) -> None:

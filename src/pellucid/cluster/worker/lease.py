@@ -1,4 +1,4 @@
-"""For whom a Worker is there, and when it ends.
+"""Which processes use a Worker, and when it ends.
 
 Here: WorkerLease: processes of this machine that hold it; it ends when all of them have been gone for a while.
 Not here: which processes those are (nodes.launch, links).
@@ -16,11 +16,11 @@ POLL_MS = 500
 
 
 class WorkerLease:
-    """grace_s: how long it lasts without a holder: an executor that was killed is replaced, and finds its blocks.
-    on_end: called once, from a thread of this object."""
+    """idle_timeout_s: how long it lasts without a holder: an executor that was killed is replaced, and finds its
+    blocks. on_end: called once, from a thread of this object."""
 
-    def __init__(self, grace_s: float, on_end: Callable[[], None]) -> None:
-        self._grace_s, self._on_end = grace_s, on_end
+    def __init__(self, idle_timeout_s: float, on_end: Callable[[], None]) -> None:
+        self._idle_timeout_s, self._on_end = idle_timeout_s, on_end
         self._holders: dict[ProcessId, int] = {}
         self._lock = threading.Lock()
         self._is_ended = threading.Event()
@@ -38,16 +38,16 @@ class WorkerLease:
                 self._watching.start()
 
     def end(self) -> None:
-        """Now, whoever holds it."""
+        """Now, even while processes hold it."""
         if not self._is_ended.is_set():
             self._is_ended.set()
             self._on_end()
 
     def _watch(self) -> None:
-        left_ms = self._grace_s * 1000
+        left_ms = self._idle_timeout_s * 1000
         while not self._is_ended.is_set():
             if self._wait_for_a_death():
-                left_ms = self._grace_s * 1000
+                left_ms = self._idle_timeout_s * 1000
             else:
                 left_ms -= POLL_MS
                 if left_ms <= 0:

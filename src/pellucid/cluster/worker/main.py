@@ -37,7 +37,7 @@ def main() -> None:
         signal.signal(number, lambda *_: is_over.set())
     raise_descriptor_limit()
     setup = WorkerSetup(
-        folder.token, spec.host, spec.slot, spec.host_bytes, spec.grace_s, prefers_local=spec.prefers_local
+        folder.token, spec.host, spec.slot, spec.host_bytes, spec.idle_timeout_s, prefers_local=spec.prefers_local
     )
     try:
         worker = DeviceWorker(setup, memory_of(spec), is_over.set)

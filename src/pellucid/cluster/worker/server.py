@@ -46,12 +46,12 @@ class WorkerSetup:
     host: str = "127.0.0.1"
     slot: int = 0
     host_bytes: int = 0
-    grace_s: float = 30.0
+    idle_timeout_s: float = 30.0
     prefers_local: bool = True
 
 
 class DeviceWorker:
-    """Listens until it is closed. on_end: called when nobody holds its lease any more, or when a client ends it."""
+    """Listens until it is closed. on_end: called when no process holds its lease any more, or when a client ends it."""
 
     def __init__(self, setup: WorkerSetup, memory: DeviceMemory, on_end: Callable[[], None]) -> None:
         self._setup = setup
@@ -60,13 +60,13 @@ class DeviceWorker:
         tokens = lambda: (setup.token,)  # noqa: E731
         self._acceptor = Acceptor(Address(checked_host(setup.host), 0), tokens, self._enter, None)
         port = self._acceptor.address.port
-        # So that nobody takes it for one that listened here before.
+        # So that clients do not take it for one that listened here before.
         self.id = WorkerId(setup.host, port, setup.slot, secrets.randbits(32))
         self.store = BlockStore(self.id, memory, setup.host_bytes)
         self.child = BlockChild(memory)
         self.peers = PeerClient(setup.token, prefers_local=setup.prefers_local)
         self._runner = ChainRunner(self.store, self.child, BlockExchange(self.store, self.peers))
-        self.lease = WorkerLease(setup.grace_s, on_end)
+        self.lease = WorkerLease(setup.idle_timeout_s, on_end)
         self._ready.set()
 
     def close(self) -> None:
