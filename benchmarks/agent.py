@@ -66,7 +66,7 @@ def door_rows(case: str, certificate: Certificate | None, repeats: int, nbytes: 
 
 @contextmanager
 def person(folder: Path, site: str, **environment: str) -> Iterator[Path]:
-    """Somebody of whom nothing runs yet; their agent is ended at the end."""
+    """A user of whom nothing runs yet; their agent is stopped at the end."""
     folder.mkdir()
     (folder / "site.toml").write_text(site)
     os.environ |= environment

@@ -34,7 +34,7 @@ COPIED = ("volumes/engine.nii.gz", "volumes/stroke_T1.nii.gz", "em/fibsem_2.h5",
 
 
 class Person:
-    """What somebody does on the page, counted."""
+    """What a user does on the page, counted."""
 
     def __init__(self, page: Page) -> None:
         self.page = page

@@ -4,7 +4,7 @@
 
 A viewer is started, and a page watches it at 1280 × 720. The same 2048 slices of 1024² uint16 (quick: 256) are sent at
 once and as a stream, in turns; both count until all of it is there and shown. A picture counts when it is another one.
-Nobody turns anything: what is drawn while slices come is drawn because they came.
+The camera stays still: what is drawn while slices come is drawn because they came.
 """
 
 import json

@@ -126,7 +126,7 @@ def network_rows(place: Place, array: Voxels, size: Size) -> list[Row]:
 def ucx_rows(array: Voxels, size: Size) -> list[Row]:
     case = "UCX lane, loopback, moving"
     if os.sched_getscheduler(0) != os.SCHED_OTHER:
-        # UCX waits busily: whoever it waits for would never have its turn.
+        # UCX waits busily: the process that it waits for would never have its turn.
         return [unavailable(case, "ours over TCP", "not under a real-time policy")]
     part = array[: QUICK.nbytes // 4]
     with our_listener(LOOPBACK, part.nbytes) as (address, token):
@@ -170,7 +170,7 @@ def memory_rows(array: Voxels, size: Size) -> list[Row]:
 
 
 def new_memory_rows(array: Voxels, size: Size) -> list[Row]:
-    """The same where nobody has touched the memory before: a new listening end, or a new array, each time."""
+    """The same where the memory was not touched before: a new listening end, or a new array, each time."""
 
     def sending() -> float:
         with our_listener(LOOPBACK, size.nbytes) as (address, token):

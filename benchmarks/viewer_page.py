@@ -66,7 +66,7 @@ def measured(browser: Browser, viewer: Viewer, encoding: str, drags: int, second
     page.goto(viewer.url)
     page.wait_for_function(HAS_PICTURE, timeout=TIMEOUT_MS)
     page.evaluate(NOTE)
-    drag(page, 0.5)  # The first is slower everywhere, and nobody's question.
+    drag(page, 0.5)  # The first is slower everywhere, and is not the question.
     noted = [drag(page, seconds) for _ in range(drags)]
     page.context.close()
     return rows_of(encoding, noted, viewer)

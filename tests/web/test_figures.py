@@ -12,7 +12,7 @@ from tests.web.browsing import wait_for_scene
 
 def test_a_figure_is_previewed_saved_and_opened_again(page: Page, tmp_path: Path) -> None:
     page.keyboard.press("p")
-    page.get_by_label("Size").select_option("column")
+    page.get_by_role("combobox", name="Size").select_option("column")
     expect(page.get_by_alt_text("Preview")).to_be_visible()
     first = page.get_by_alt_text("Preview").get_attribute("src")
     page.get_by_label("Colour bar").check()

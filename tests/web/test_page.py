@@ -184,7 +184,7 @@ def test_two_scenes_stand_side_by_side(page: Page) -> None:
 
 def test_a_screenshot_is_saved_at_the_size_asked_for(page: Page) -> None:
     page.keyboard.press("p")
-    page.get_by_label("Size").select_option("own")
+    page.get_by_role("combobox", name="Size").select_option("own")
     for name, size in (("Width", "320"), ("Height", "200")):
         page.get_by_label(name, exact=True).fill(size)
         page.keyboard.press("Enter")

@@ -771,7 +771,7 @@ export interface ProbeResult {
   readonly type: "probe_result";
 }
 
-/** Where the slices are cut, by whomever; None: they are not shown. */
+/** Where the slices are cut, whichever client moved them; None: they are not shown. */
 export interface CrossHair {
   readonly voxel: readonly [number, number, number] | null;
   readonly layer: number;

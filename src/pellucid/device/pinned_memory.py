@@ -1,7 +1,7 @@
 """From a CUDA device to the host through pinned memory, which is seven times faster than pageable memory.
 
 Here: to_host.
-Not here: the other way (whoever fills a device's memory), arrays that stay on the device (primitives).
+Not here: copies to a device (the code that fills its memory), arrays that stay on the device (primitives).
 """
 
 import weakref

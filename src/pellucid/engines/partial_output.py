@@ -8,7 +8,7 @@ A local output ``scan.zarr`` grows in ``scan.zarr.partial/output/`` and is renam
 has no rename: there the output grows in place, and the format writes last what makes it openable.
 
 Where others may rename what lies in a folder above it, the growing output is reached through an open descriptor, not by
-name: it stays the same folder, whatever somebody puts in its place.
+name: it stays the same folder, even when another process puts something in its place.
 """
 
 import fcntl
@@ -33,7 +33,7 @@ SUFFIX = ".partial"
 class PartialOutput:
     """An output that is growing. Use as a context manager: it holds the lock.
 
-    folder: where it grows; inside the ``with``, a path that nobody else can redirect. by_name: workers on other
+    folder: where it grows; inside the ``with``, a path that no other process can redirect. by_name: workers on other
     machines write to it, so that it has its own name; they check whose it is.
     """
 
@@ -132,7 +132,7 @@ class PartialOutput:
         """Leave nothing behind."""
         for entry in sorted(self.folder.iterdir(), key=lambda entry: entry.name == "lock"):
             _remove(entry)
-        with suppress(OSError):  # Somebody may have put a folder of theirs in its place.
+        with suppress(OSError):  # Another process may have put a folder in its place.
             self._named.rmdir()
 
     def publish(self) -> None:

@@ -162,7 +162,7 @@ def refuse_links_of_others(path: Path) -> None:
 
 
 def path_of_descriptor(descriptor: int) -> Path | None:
-    """A path to an open folder for all processes of this user, whoever renames it; None where there is no such path."""
+    """A path to an open folder for all processes of this user, valid after it is renamed; None where there is none."""
     path = Path(f"/proc/{os.getpid()}/fd/{descriptor}")
     return path if path.exists() else None
 

@@ -184,7 +184,7 @@ describe("the connection", () => {
 
   it("keeps what an instance said when it ended, and looks for the next one", async () => {
     const { sockets, states, timers } = await proven();
-    sockets[0]?.say('{"type": "shutting_down", "what": "Nobody was there.", "remedy": ""}');
+    sockets[0]?.say('{"type": "shutting_down", "what": "It was idle.", "remedy": ""}');
     sockets[0]?.fail(4001);
     await vi.waitFor(() => expect(timers).toHaveLength(1));
     expect(states).toEqual([]);

@@ -29,7 +29,7 @@ describe("the scene editor", () => {
     expect(sent.map((one) => [one.revision, one.changes])).toEqual([[4, ambient(0.1)], [5, ambient(0.3)]]);
   });
 
-  it("tries again when somebody else was faster", () => {
+  it("tries again when another client was faster", () => {
     const { sent, sceneEditor, store } = setUp();
     sceneEditor.change(ambient(0.1), false);
     store.dispatch({ type: "heard", message: { ...STATE, revision: 6 }, atMs: 0 });

@@ -60,7 +60,7 @@ export function FigureForm({ chosen, dpi }: FigureFormProps): ReactNode {
           <input className="field" maxLength={24} value={annotations.value_unit} onChange={(event) => setChanged({ ...changed, value_unit: event.currentTarget.value })} />
         </label>
       ) : null}
-      <Slider label="Letters" value={annotations.text_scale} low={0.5} high={4} isLogarithmic onChange={(value) => setChanged({ ...changed, text_scale: value })} />
+      <Slider label="Text size" value={annotations.text_scale} low={0.5} high={4} isLogarithmic onChange={(value) => setChanged({ ...changed, text_scale: value })} />
       <Switch label="Transparent background" isOn={isTransparent} onChange={setTransparent} />
       {mayKeepScene ? <Switch label="Scene in the file: drop it on the page to open this view again" isOn={hasScene} onChange={setHasScene} /> : null}
       <Segmented

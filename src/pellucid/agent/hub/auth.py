@@ -27,7 +27,7 @@ CLOSED = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Pellucid
 
 
 class HubAuthMiddleware:
-    """Below the Hub's prefix, whoever the Hub vouches for is the user whom the agent serves; everything else goes on
+    """Below the Hub's prefix, the user whom the Hub names is the one whom the agent serves; everything else goes on
     as it came. token: the agent's own, by which the routes know that user."""
 
     def __init__(self, app: ASGIApp, hub: HubEnvironment, people: HubUsers, activity: Activity, token: str) -> None:

@@ -103,7 +103,7 @@ def _begun(folder: Path, request: ViewerJobOptions) -> "tuple[Instance, Certific
 
 
 def _note_use(instance: "Instance", address: Path) -> None:
-    """The time of the address is kept at that of the last use: an agent knows it then, wherever it is."""
+    """The time of the address is kept at that of the last use: an agent on any machine knows it then."""
     never = threading.Event()
     while not never.wait(NOTED_EVERY_S):
         used_at = time.time() - instance.session.idle.unused_s

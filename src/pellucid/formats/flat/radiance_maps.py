@@ -60,7 +60,7 @@ def _read_hdr(path: Path, content: bytes) -> Voxels:
 
 
 def _read_exr(path: Path, opened: str) -> Voxels:
-    """opened: a name of the open file, which nobody can replace."""
+    """opened: a name of the open file, which no other process can replace."""
     try:
         import OpenEXR
     except ImportError as error:

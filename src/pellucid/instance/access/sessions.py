@@ -334,7 +334,7 @@ def _is_own(address: str, channel: AccessChannel) -> bool:
         is_same_port = (page.scheme, page.port, page.path) == (own.scheme, own.port, own.path)
         # Nor anything besides: the proof is of words between spaces, and an address must not bring words of its own.
         is_same_port = is_same_port and not (page.query or page.fragment or page.username or " " in address)
-    except ValueError:  # Anybody may send it, and it may be no address.
+    except ValueError:  # Any client may send it, and it may not be an address.
         return False
     if not is_same_port:
         return False

@@ -237,7 +237,7 @@ class ProbeResult:
 
 @dataclass(frozen=True)
 class CrossHair:
-    """Where the slices are cut, by whomever; None: they are not shown."""
+    """Where the slices are cut, whichever client moved them; None: they are not shown."""
 
     voxel: Voxel | None
     layer: int

@@ -64,7 +64,7 @@ class AgentRun:
             raise Cancelled(self.what)
         if progress is not None and progress.error is not None:
             raise progress.error.to_error()
-        if state is not None and state.phase == "ended":  # Somebody stopped it on the agent's page.
+        if state is not None and state.phase == "ended":  # It was stopped on the agent's page.
             raise Cancelled(self.what)
         why = "" if state is None else f": {state.reason.rstrip('.')}"
         raise PellucidError(f"{self.what} did not finish{why}.", remedy="See its log.")

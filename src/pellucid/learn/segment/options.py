@@ -20,7 +20,7 @@ CPU_PATCHES = {"2d": (1, 128, 128), "2.5d": (1, 128, 128), "3d": (32, 48, 48)}
 @dataclass(frozen=True)
 class SegmentOptions:
     """kind: 2d, 2.5d or 3d. target: boundaries between objects, or classes. ignored: label of voxels that are not used,
-    such as those that nobody has labelled; None where all are. boundary: label of voxels that are boundaries
+    such as those that are not labelled; None where all are. boundary: label of voxels that are boundaries
     themselves. neighbours: slices on either side, of 2.5D. width, patch: of the network and the samples; 0 and None
     for those that suit the device. held_out: the share of the slices, at the end, that the network is validated with.
     is_isotropic: whether samples may be turned about any axis."""

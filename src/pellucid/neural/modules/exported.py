@@ -46,7 +46,7 @@ def export_module(module: nn.Module, shape: Sequence[int] | None = None) -> byte
 
 
 class ExportedModule:
-    """A program on a device. volume_shape: (z, y, x), if whoever exported it gave one."""
+    """A program on a device. volume_shape: (z, y, x), if the file has one."""
 
     def __init__(self, evaluate: Any, volume_shape: "Shape | None") -> None:
         self._evaluate, self.volume_shape = evaluate, volume_shape

@@ -1,5 +1,5 @@
 // Some rows of the grid at a time: the spectra of all views that reach them are laid there, in the order of views and
-// frequencies, so that every cell adds up the same numbers in the same order whoever does it; then the rows are
+// frequencies, so that every cell adds up the same numbers in the same order in every thread; then the rows are
 // transformed, while they are in the cache, and the picture's columns are kept.
 //
 // In scope: spectra (view, frequency, lane), turns (view, cosine and sine), table (step, tap; taps alternate in sign, which

@@ -228,7 +228,7 @@ class _Job:
     def _watched(
         self, partial: PartialOutput, stages: list[Stage], watch: Watch | None
     ) -> Iterator[Callable[[Stage, int], None]]:
-        """Reads slabs back for who watches: whatever engine made them, and wherever."""
+        """Reads slabs back for those that watch, whichever engine made them."""
         if watch is None:
             yield lambda stage, index: None
             return

@@ -94,7 +94,7 @@ class Stripes:
         usual = np.quantile(away, STEADY_SHARE, axis=0)
         is_steady = usual <= UNSTEADY * heights[WIDEST] + 3 * np.sqrt(len(shapes)) * error
         found = np.logical_or.reduce(stands_out) & is_steady
-        # Nobody sees whether these stand out from both sides, or are the edge of the sample.
+        # It is not known whether these stand out from both sides, or are the edge of the sample.
         found[:WIDEST] = found[-WIDEST:] = False
         whole = whole_rings(found, np.where(heights[WIDEST] > sigmas * error, heights[WIDEST], 0.0))
         return cls(profile, kept, smoothing_rings(shape - kept, whole))

@@ -87,7 +87,7 @@ class PeerConnection:
             return None
         found = [self._mapped(layout) for layout in layouts]
         self._channel.write(Message(DONE, {"batch": batch}))
-        self.forget_buffers()  # Each now belongs to whoever holds its block.
+        self.forget_buffers()  # Each now belongs to the owner of its block.
         return found
 
     def forget_buffers(self) -> None:

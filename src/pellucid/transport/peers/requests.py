@@ -1,7 +1,7 @@
 """What peers send each other: pulls of boxes of arrays, and where in shared memory these are.
 
 Here: PullRequest, BlockLayout, and both as bytes.
-Not here: sending them (client, server), what a key means (whoever provides the arrays).
+Not here: sending them (client, server), what a key means (the code that provides the arrays).
 """
 
 from collections.abc import Sequence

@@ -135,7 +135,7 @@ async def relay(connection: socket.socket, receive: Receive, send: Send) -> None
 
     async def inward() -> None:
         while (content := await receive()) is not None:
-            with suppress(OSError):  # Nobody listens any more; what was said before is still on its way to the caller.
+            with suppress(OSError):  # The receiver has closed; what was sent before is still on its way to the caller.
                 await loop.sock_sendall(connection, content)
 
     async def outward() -> None:
