@@ -16,7 +16,7 @@ from pellucid.instance.websocket.client import ConnectedClient
 from pellucid.rendering.scene import Scene, VolumeLayer
 from pellucid.workers.protocol.replies import FrameDrawn
 from pellucid.workers.protocol.requests import ViewSpec
-from pellucid.workers.supervisor import SupervisedWorker, WorkerFrame
+from pellucid.workers.supervisor import SupervisedWorker
 
 
 class Desk:
@@ -47,7 +47,7 @@ def requested(act: Callable[[FrameScheduler, Callable[[], None]], None]) -> list
         def finish() -> None:
             is_exact = desk.requested[-1][1]
             drawn = FrameDrawn(len(desk.requested), -1, 0, is_exact, 0, 16, 2, 2, 1.0, 1.0)
-            picturing.frame_drawn(WorkerFrame(drawn, np.zeros((2, 2, 4), np.uint8), lambda: None))
+            picturing.frame_drawn(drawn, np.zeros((2, 2, 4), np.uint8), lambda: None)
 
         act(picturing, finish)
         return desk.requested

@@ -1,7 +1,7 @@
 """A real Worker process, and somebody who listens to it."""
 
 import queue
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,9 +14,9 @@ from pellucid.rendering.scene import Scene
 from pellucid.volume.sample_volume import sample
 from pellucid.workers.array_store import OwnedArray
 from pellucid.workers.process import Deadlines, ExitReason
-from pellucid.workers.protocol.replies import ProgressReported, Stage
+from pellucid.workers.protocol.replies import FrameDrawn, ProgressReported, Stage
 from pellucid.workers.protocol.requests import Describe, ViewSpec
-from pellucid.workers.supervisor import SupervisedWorker, WorkerFrame
+from pellucid.workers.supervisor import SupervisedWorker
 
 TIMEOUT_S = 120
 EDGE = 24
@@ -40,10 +40,10 @@ class Ear:
     def stage_changed(self, stage: Stage) -> None:
         self.heard.put(("stage", stage))
 
-    def frame_drawn(self, image: WorkerFrame) -> None:
-        self.heard.put(("picture", (image.drawn, image.pixels.copy())))
+    def frame_drawn(self, drawn: FrameDrawn, pixels: Voxels, release: Callable[[], None]) -> None:
+        self.heard.put(("picture", (drawn, pixels.copy())))
         if self.has_released:
-            image.release()
+            release()
 
     def drawing_failed(self, number: int, error: PellucidError) -> None:
         self.heard.put(("failed", error))

@@ -5,19 +5,19 @@ Not here: from the Worker's threads to the event loop (worker_relay), replacing 
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pellucid.errors import PellucidError
+from pellucid.formats.protocol import Voxels
 from pellucid.instance.access.redaction import refuse
 from pellucid.instance.frames.scheduler import BUDGET_MS, CUDA_BUDGET_MS
 from pellucid.instance.protocol.server_messages import ErrorMessage, WorkerStatus
 from pellucid.instance.protocol.shared_types import WorkerState
 from pellucid.instance.scene.history import ScenePair
 from pellucid.workers.process import ExitReason
-from pellucid.workers.protocol.replies import ProgressReported, Stage
-from pellucid.workers.supervisor import WorkerFrame
+from pellucid.workers.protocol.replies import FrameDrawn, ProgressReported, Stage
 
 if TYPE_CHECKING:
     from pellucid.instance.session import Session
@@ -64,21 +64,22 @@ class WorkerEvents:
         elif stage != "compiling" and self.status.state == "compiling":
             self._tell(WorkerStatus("ready"))
 
-    def frame_drawn(self, image: WorkerFrame) -> None:
+    def frame_drawn(self, drawn: FrameDrawn, pixels: Voxels, release: Callable[[], None]) -> None:
         session = self._session
-        if image.drawn.is_exact:
+        if drawn.is_exact:
             session.shadings.were_drawn(session.picturing.drawn_scenes[:1])
-            self._show_recent(image)
-        session.picturing.frame_drawn(image)
+            if drawn.view == 0:
+                self._show_recent(pixels)
+        session.picturing.frame_drawn(drawn, pixels, release)
 
-    def _show_recent(self, image: WorkerFrame) -> None:
+    def _show_recent(self, pixels: Voxels) -> None:
         """Keep the first exact image of a file that was opened for the list of recent files."""
         scenes = self._session.picturing.drawn_scenes
-        volumes = scenes[0].volumes if scenes and image.drawn.view == 0 else ()
+        volumes = scenes[0].volumes if scenes else ()
         recent = self._session.recent
         if len(volumes) == 1 and recent.wants_image(volumes[0].source):
-            stride = max(1, image.pixels.shape[0] // THUMBNAIL_ROWS)
-            small = image.pixels[::stride, ::stride].copy()  # The buffer of the image is used again.
+            stride = max(1, pixels.shape[0] // THUMBNAIL_ROWS)
+            small = pixels[::stride, ::stride].copy()  # The buffer of the image is used again.
             asyncio.get_running_loop().run_in_executor(None, recent.set_image, volumes[0].source, small)
 
     def drawing_failed(self, number: int, error: PellucidError) -> None:

@@ -15,9 +15,10 @@ from typing import Any, TypeVar
 from pellucid import progress
 from pellucid.cluster.viewer.cluster_file import PREFIX
 from pellucid.errors import InvalidInput, PellucidError, WorkerLost
+from pellucid.formats.protocol import Voxels
 from pellucid.workers.process import Deadlines, ExitReason
-from pellucid.workers.protocol.replies import ProgressReported, Stage
-from pellucid.workers.supervisor import SupervisedWorker, WorkerFrame, WorkerListener
+from pellucid.workers.protocol.replies import FrameDrawn, ProgressReported, Stage
+from pellucid.workers.supervisor import SupervisedWorker, WorkerListener
 
 Result = TypeVar("Result")
 POLL_S = 0.5
@@ -65,9 +66,9 @@ class WorkerRelay:
     def stage_changed(self, stage: Stage) -> None:
         self._post(lambda listener: listener.stage_changed(stage))
 
-    def frame_drawn(self, image: WorkerFrame) -> None:
-        if not self._post(lambda listener: listener.frame_drawn(image)):
-            image.release()
+    def frame_drawn(self, drawn: FrameDrawn, pixels: Voxels, release: Callable[[], None]) -> None:
+        if not self._post(lambda listener: listener.frame_drawn(drawn, pixels, release)):
+            release()
 
     def drawing_failed(self, number: int, error: PellucidError) -> None:
         if not self._settled.is_set():

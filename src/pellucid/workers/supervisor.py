@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,15 +23,6 @@ from pellucid.workers.folder_limit import FolderLimit
 from pellucid.workers.process import Deadlines, ExitReason, WorkerCommand, WorkerProcess
 from pellucid.workers.protocol import replies, requests
 from pellucid.workers.supervised_process import SupervisedProcess, WaitingRequest, error_of
-
-
-@dataclass(frozen=True)
-class WorkerFrame:
-    """A frame that a Worker drew. pixels: (height, width, 4) uint8 in memory that the Worker uses again: release it."""
-
-    drawn: replies.FrameDrawn
-    pixels: Voxels
-    release: Callable[[], None]
 
 
 class FrameSlotViews:
@@ -50,12 +41,13 @@ class FrameSlotViews:
 
 class WorkerListener(Protocol):
     """Receives what a Worker reports. SupervisedWorker calls it from its own threads, and it must not wait; WorkerRelay
-    calls the session's on the event loop."""
+    calls the session's on the event loop. pixels: (height, width, 4) uint8 in memory that the Worker uses again:
+    release it."""
 
     def worker_is_ready(self, device: str) -> None: ...
     def worker_was_lost(self, ending: ExitReason, is_given_up: bool) -> None: ...
     def stage_changed(self, stage: replies.Stage) -> None: ...
-    def frame_drawn(self, image: WorkerFrame) -> None: ...
+    def frame_drawn(self, drawn: replies.FrameDrawn, pixels: Voxels, release: Callable[[], None]) -> None: ...
     def drawing_failed(self, number: int, error: PellucidError) -> None: ...
     def progress_reported(self, progress_made: replies.ProgressReported) -> None: ...
 
@@ -177,12 +169,15 @@ class SupervisedWorker(SupervisedProcess):
 
     def _drawn(self, process: WorkerProcess, drawn: replies.FrameDrawn, descriptor: int | None) -> None:
         pixels = self._slots.pixels(drawn, descriptor)
-        image = WorkerFrame(drawn, pixels, lambda: process.send(requests.Release(drawn.slot)))
+
+        def release() -> None:
+            process.send(requests.Release(drawn.slot))
+
         if drawn.request < 0:
-            self._listener.frame_drawn(image)
+            self._listener.frame_drawn(drawn, pixels, release)
             return
         copied = pixels.copy()
-        image.release()
+        release()
         with suppress(InvalidStateError):
             self._taken(drawn.request).set_result(copied)
 

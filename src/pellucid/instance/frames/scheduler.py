@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pellucid.formats.protocol import Voxels
 from pellucid.instance.frames.quality import LEVELS, QualityLevel
 from pellucid.instance.frames.sender import FrameSender, RenderedFrame
 from pellucid.instance.protocol.server_messages import FrameHeader
@@ -20,7 +21,8 @@ from pellucid.instance.scene.history import History
 from pellucid.instance.websocket.client import ConnectedClient
 from pellucid.rendering.scene import Scene
 from pellucid.workers.protocol import requests
-from pellucid.workers.supervisor import SupervisedWorker, WorkerFrame
+from pellucid.workers.protocol.replies import FrameDrawn
+from pellucid.workers.supervisor import SupervisedWorker
 
 REST_S = 0.3
 """How long nothing has to change before the exact image is drawn, unless the page says that it is at rest."""
@@ -109,12 +111,12 @@ class FrameScheduler:
         elif not self._is_at_rest and self._rough != self._request.number and self._is_taken():
             self._begin(is_exact=False)
 
-    def frame_drawn(self, image: WorkerFrame) -> None:
-        drawn, begun = image.drawn, self._under_way
+    def frame_drawn(self, drawn: FrameDrawn, pixels: Voxels, release: Callable[[], None]) -> None:
+        begun = self._under_way
         if begun is None or drawn.number != begun.number:
-            image.release()
+            release()
             return
-        self._deliver(image, begun)
+        self._deliver(drawn, pixels, release, begun)
         if drawn.is_exact or not begun.is_exact:
             left = begun.left - 1
             self._under_way = FrameInProgress(**{**vars(begun), "left": left}) if left else None
@@ -166,15 +168,15 @@ class FrameScheduler:
             number, self._request, history.revision, scenes, (width, height), is_exact, len(views)
         )
 
-    def _deliver(self, image: WorkerFrame, begun: FrameInProgress) -> None:
-        drawn, drawn_at = image.drawn, time.perf_counter()
+    def _deliver(self, drawn: FrameDrawn, pixels: Voxels, release: Callable[[], None], begun: FrameInProgress) -> None:
+        drawn_at = time.perf_counter()
         input_ms = max(0.0, (drawn_at - begun.request.arrived_at) * 1000 - drawn.render_ms)
         header = FrameHeader(
             0, VIEWS[drawn.view], begun.revision, begun.scenes[drawn.view].camera, drawn.width, drawn.height,
             *begun.size, "png", drawn.is_exact, drawn.full_resolution, StageTimes(input_ms, drawn.render_ms, 0.0),
             begun.request.sent_at_ms, 0.0, is_along_rays=drawn.is_along_rays,
         )  # fmt: skip
-        shot = RenderedFrame(header, image.pixels, image.release, self._level().jpeg, drawn_at)
+        shot = RenderedFrame(header, pixels, release, self._level().jpeg, drawn_at)
         task = asyncio.get_running_loop().create_task(self._delivery.encode_and_send(shot))
         self._deliveries.add(task)
         task.add_done_callback(self._deliveries.discard)
