@@ -26,6 +26,7 @@ from pellucid.errors import InvalidInput
 CONFIG_VARIABLE = "PELLUCID_CONFIG"
 ALLOWED_FOLDERS_VARIABLE = "PELLUCID_ALLOWED_FOLDERS"  # Set by a process for its children: formats.local_files.
 MAX_DEFAULT_CACHE_BYTES = 20 * 2**30
+DEVICE_NAME = re.compile(r"auto|cpu|cuda(:\d{1,3})?")
 
 VARIABLES = {
     "cache_folder": "PELLUCID_CACHE_FOLDER",
@@ -229,7 +230,7 @@ def _count(given: _Given) -> int:
 
 def _device(given: _Given) -> str:
     text = str(given.value)
-    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", text):
+    if not DEVICE_NAME.fullmatch(text):
         raise _invalid(given, "auto, cpu, cuda, or a numbered device such as cuda:1")
     return text
 

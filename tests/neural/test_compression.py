@@ -177,8 +177,8 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (CompressionOptions(device="foo"), "The device foo does not exist"),
-        (CompressionOptions(device="mps"), "The device mps does not exist"),
+        (CompressionOptions(device="foo"), "Unknown device 'foo'"),
+        (CompressionOptions(device="mps"), "Unknown device 'mps'"),
         (CompressionOptions(seed=10**30), "The seed 10+ is out of range"),
         (CompressionOptions(seed=-1), "The seed -1 is out of range"),
         (CompressionOptions(size=10**15), "larger than the volume, which has 52,800"),

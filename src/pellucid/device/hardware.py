@@ -6,7 +6,6 @@ Not here: what runs on them (kernel_launch, primitives).
 
 import os
 import re
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -117,25 +116,6 @@ def count_gpus(root: Path = Path("/"), environment: Mapping[str, str] = os.envir
     names = [name.strip() for name in allowed.split(",")]
     end = next((index for index, name in enumerate(names) if name in ("", "-1")), len(names))
     return min(found, end)
-
-
-def driver_version() -> str | None:
-    """The version of the NVIDIA driver, such as 580.65.06; None where there is none."""
-    try:
-        found = re.search(r"\b\d{3,}\.\d+(\.\d+)?\b", Path("/proc/driver/nvidia/version").read_text())
-        return found[0] if found else None
-    except OSError:
-        return _driver_version_by_tool()
-
-
-def _driver_version_by_tool() -> str | None:
-    # Containers often hide the file and have the tool.
-    command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-    try:
-        request = subprocess.run(command, capture_output=True, text=True, timeout=5, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return request.stdout.split("\n")[0].strip() or None
 
 
 def cpu_model() -> str:

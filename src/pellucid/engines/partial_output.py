@@ -11,7 +11,6 @@ Where others may rename what lies in a folder above it, the growing output is re
 name: it stays the same folder, even when another process puts something in its place.
 """
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -25,6 +24,7 @@ from pellucid.engines.replaced_contents import refuse_loss
 from pellucid.errors import InvalidInput, NotWritable, OutputExists, PellucidError
 from pellucid.formats.local_files import others_may_rename, path_of_descriptor
 from pellucid.formats.location import Location
+from pellucid.jobs.file_locks import open_lock, try_lock
 from pellucid.settings import current, make_private_folder
 
 SUFFIX = ".partial"
@@ -79,8 +79,7 @@ class PartialOutput:
         self._descriptor = os.open(self._named, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             refuse_others(self._named, os.fstat(self._descriptor))
-            flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC
-            self._lock = os.open("lock", flags, 0o600, dir_fd=self._descriptor)
+            self._lock = open_lock("lock", self._descriptor)
         except BaseException:
             os.close(self._descriptor)
             raise
@@ -93,14 +92,12 @@ class PartialOutput:
         self.folder = self._named
 
     def _take_lock(self) -> None:
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not try_lock(self._lock):
             self._close()
             raise InvalidInput(
                 f"{self._target.path} is being written by another process.",
                 remedy="Wait for it, or choose another name.",
-            ) from None
+            )
 
     def __exit__(self, *_: object) -> None:
         self._close()

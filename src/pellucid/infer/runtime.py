@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Any, Protocol
 
+from pellucid.device.names import parse_device_name
 from pellucid.errors import DeviceUnavailable, InvalidInput, MissingPackage
 from pellucid.formats.protocol import Voxels
 
@@ -70,9 +71,7 @@ def _onnxruntime() -> Any:
 
 
 def _open_onnxruntime(request: RuntimeRequest) -> "OnnxRuntime | None":
-    kind, _, number = request.device.partition(":")
-    if kind not in ("auto", "cpu", "cuda") or (number and not number.isdecimal()):
-        raise InvalidInput(f"Unknown device {request.device!r}.", remedy="Use auto, cpu, cuda or cuda:1.")
+    kind, number = parse_device_name(request.device)
     providers = available_providers()
     gpus = [name for name in providers if name != "CPUExecutionProvider"]
     if kind == "cuda" and not gpus:
@@ -80,7 +79,7 @@ def _open_onnxruntime(request: RuntimeRequest) -> "OnnxRuntime | None":
     if kind == "auto" and not gpus and (plugged := _plugged_gpu(request)):
         return plugged  # type: ignore[return-value]
     chosen = ["CPUExecutionProvider"] if kind == "cpu" else providers
-    return OnnxRuntime(request, chosen, int(number or 0))
+    return OnnxRuntime(request, chosen, number or 0)
 
 
 def _plugged_gpu(request: RuntimeRequest) -> NetworkRuntime | None:

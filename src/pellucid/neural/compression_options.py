@@ -5,15 +5,15 @@ Not here: compressing (compression).
 """
 
 import math
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from pellucid.box import Shape
+from pellucid.device.names import parse_device_name
 from pellucid.errors import InvalidInput, OutputExists
+from pellucid.neural.torch_devices import count_torch_gpus, torch_gpus
 from pellucid.volume.volume import Volume
 
 MIN_FIELD_BYTES = 4096
@@ -102,17 +102,11 @@ def default_size(volume: Volume) -> int:
 
 def training_devices(name: str | None) -> tuple[str, ...]:
     """Where to train: all GPUs if none is named."""
-    if name is None:
-        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
-        return tuple(f"cuda:{number}" for number in range(count)) if count > 1 else ("cuda",) if count else ("cpu",)
-    if name.startswith("cuda") and not torch.cuda.is_available():
-        raise InvalidInput(
-            "PyTorch found no CUDA GPU on this machine.", remedy="Use --device cpu, or install PyTorch with CUDA."
-        )
-    is_known = re.fullmatch(r"cpu|cuda(:\d{1,3})?", name)
-    if not is_known or (":" in name and int(name[5:]) >= torch.cuda.device_count()):
-        raise InvalidInput(f"The device {name} does not exist.", remedy="Use cpu, cuda or cuda:0.")
-    return (name,)
+    kind, number = parse_device_name(name or "auto")
+    if kind == "auto":
+        count = count_torch_gpus()
+        return tuple(torch_gpus(0, count)) if count else ("cpu",)
+    return ("cpu",) if kind == "cpu" else tuple(torch_gpus(number or 0))
 
 
 def check_size(size: int, volume: Volume) -> None:

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from pellucid import settings
 from pellucid.device import Device, choose, devices
-from pellucid.device.hardware import driver_version
+from pellucid.device.driver import driver_version
 from pellucid.errors import PellucidError
 from pellucid.progress import amount, duration
 

@@ -4,7 +4,6 @@ Here: the folder of one Worker: how it is to start, the token, its record, its l
 Not here: starting it (launch), what is in memory (worker).
 """
 
-import fcntl
 import os
 import shutil
 import time
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from pellucid.cluster.credentials import Credentials
 from pellucid.cluster.handles import WorkerId
+from pellucid.jobs.file_locks import is_locked, lock, open_lock, try_lock
 from pellucid.jobs.private_files import private_folder, read_dataclass, write_json, write_private
 from pellucid.jobs.process_identity import ProcessId
 from pellucid.settings import current
@@ -92,7 +92,7 @@ class WorkerFolder:
         """
         record = read_dataclass(WorkerRecord, self.path / "worker.json")
         try:
-            is_there = record is not None and self._is_locked() and ProcessId.parse(record.process).is_alive
+            is_there = record is not None and is_locked(self.path / "lock") and ProcessId.parse(record.process).is_alive
         except (FileNotFoundError, ValueError):
             return None
         return record if is_there else None
@@ -110,18 +110,14 @@ class WorkerFolder:
 
     def hold(self, timeout_s: float = 0.0) -> int | None:
         """Held by a Worker as long as it lives: a descriptor; None where another one holds it after the timeout."""
-        descriptor = _opened(self.path / "lock")
+        descriptor = open_lock(self.path / "lock")
         deadline = time.monotonic() + timeout_s
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                if time.monotonic() >= deadline:
-                    os.close(descriptor)
-                    return None
-                time.sleep(POLL_S)
-            else:
-                return descriptor
+        while not try_lock(descriptor):
+            if time.monotonic() >= deadline:
+                os.close(descriptor)
+                return None
+            time.sleep(POLL_S)
+        return descriptor
 
     def remove(self) -> None:
         """Remove the folder, and that of the application where it was the last one."""
@@ -129,19 +125,12 @@ class WorkerFolder:
         with suppress(OSError):
             self.path.parent.rmdir()
 
-    def _is_locked(self) -> bool:
-        held = self.hold()
-        if held is None:
-            return True
-        os.close(held)
-        return False
-
 
 @contextmanager
 def _locked(path: Path) -> Iterator[int]:
-    descriptor = _opened(path)
+    descriptor = open_lock(path)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        lock(descriptor)
         yield descriptor
     finally:
         os.close(descriptor)
@@ -153,7 +142,3 @@ def _is_at(path: Path, descriptor: int) -> bool:
         return path.stat().st_ino == os.fstat(descriptor).st_ino
     except FileNotFoundError:
         return False
-
-
-def _opened(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -5,12 +5,13 @@ Not here: the picture (usage_report).
 """
 
 import os
-import subprocess
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from pellucid.device.driver import query_driver
 
 SAMPLE_S = 1.0
 MAX_SAMPLES = 64
@@ -124,10 +125,8 @@ def resident_bytes(pid: int) -> int:
 
 def gpu_use(gpu: str) -> tuple[float | None, int]:
     """The share of a GPU's time and the bytes of its memory that are in use, as its driver says."""
-    command = ["nvidia-smi", f"--id={gpu}", "--query-gpu=utilization.gpu,memory.used", "--format=csv,noheader,nounits"]
     try:
-        printed = subprocess.run(command, capture_output=True, text=True, timeout=5, check=True).stdout
-        share, memory = (float(one) for one in printed.splitlines()[0].split(","))
-    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
+        share, memory = map(float, query_driver("utilization.gpu", "memory.used", gpu=gpu))
+    except ValueError:
         return None, 0
     return share / 100, int(memory * 2**20)

@@ -9,7 +9,6 @@ needs a folder removes what is left: a file in it is locked as long as its proce
 """
 
 import atexit
-import fcntl
 import itertools
 import os
 import secrets
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from pellucid.errors import InvalidInput
+from pellucid.jobs.file_locks import is_locked, lock, open_lock
 
 PREFIX, LOCK = "pellucid-", "lock"
 REMOVE_AT_END = 'read -r _; rm -rf -- "$1"'
@@ -76,9 +76,9 @@ def _made_root(parent: Path) -> Path:
     )  # fmt: skip
     atexit.register(shell.communicate)  # The pipe is closed, and the folder is gone before this process is.
     root.mkdir(mode=0o700)
-    # Locked before it has its name: by that name it is never found unlocked while this process lives.
-    lock = os.open(root / f"{LOCK}.new", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)
+    # Locked before it has its name: by that name it is never found unlocked while this process lives, which never
+    # closes the descriptor.
+    lock(open_lock(root / f"{LOCK}.new"))
     (root / f"{LOCK}.new").rename(root / LOCK)
     return root
 
@@ -87,16 +87,5 @@ def _remove_left(parent: Path) -> None:
     """Folders of processes that were killed together with the shell that would have removed them."""
     for path in parent.glob(f"{PREFIX}*/{LOCK}"):
         with suppress(OSError):  # Another user's, or gone meanwhile.
-            if path.parent.stat().st_uid == os.geteuid() and _is_unlocked(path):
+            if path.parent.stat().st_uid == os.geteuid() and not is_locked(path):
                 shutil.rmtree(path.parent, ignore_errors=True)
-
-
-def _is_unlocked(path: Path) -> bool:
-    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(descriptor)
-    return True

@@ -4,42 +4,27 @@ Here: choose_devices, half_precision, is_compilable.
 Not here: what runs there.
 """
 
-import re
 import shutil
 from functools import cache
 from importlib.util import find_spec
 
 import torch
 
+from pellucid.device.names import parse_device_name
 from pellucid.errors import InvalidInput
+from pellucid.neural.torch_devices import torch_gpus
 
 
 def choose_devices(name: str, count: int = 1) -> list[str]:
     """The devices of a training. name: auto, cpu, cuda, cuda:1 or mps. count: how many; on a CPU, processes."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-    if not re.fullmatch(r"cpu|mps|cuda(:\d{1,3})?", name):
-        raise InvalidInput(f"Unknown device {name!r}.", remedy="Use auto, cpu, cuda, cuda:1 or mps.")
-    if name.startswith("cuda"):
-        return _gpus(name, count)
-    if name == "mps" and not torch.backends.mps.is_available():
+    kind, number = parse_device_name(name, "mps")
+    if kind == "cuda":
+        return torch_gpus(number or 0, count)
+    if kind == "mps" and not torch.backends.mps.is_available():
         raise InvalidInput("PyTorch found no Apple GPU on this machine.", remedy="Use --device cpu.")
     return [name] * count
-
-
-def _gpus(name: str, count: int) -> list[str]:
-    present = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    if not present:
-        raise InvalidInput(
-            "PyTorch found no CUDA GPU on this machine.", remedy="Use --device cpu, or install PyTorch with CUDA."
-        )
-    first = int(name.partition(":")[2] or 0)
-    if first + count > present:
-        raise InvalidInput(
-            f"{count} GPUs starting with {name} are not available: this machine has {present}.",
-            remedy="Use fewer with --gpus, or another --device.",
-        )
-    return [f"cuda:{first + number}" for number in range(count)]
 
 
 def half_precision(device: str, precision: str) -> torch.dtype | None:
