@@ -81,3 +81,10 @@ def test_a_short_answer() -> None:
     assert text_response(404, "Gone.").startswith(b"HTTP/1.1 404 Not Found\r\n")
     assert b"\r\nLocation: /i/x/\r\n" in text_response(308, "There.", head("/i/x").with_trailing_slash)
     assert head("/i/x?a=b").with_trailing_slash == "/i/x/?a=b"
+
+
+def test_a_short_answer_is_a_page_for_a_browser() -> None:
+    assert head("/i/x/").is_for_browser is False
+    asked = RequestHead.parse(b"GET /i/x/ HTTP/1.1\r\nAccept: text/html,*/*")
+    page = text_response(404, "This viewer does not exist or has ended.", is_page=asked.is_for_browser)
+    assert b"\r\nContent-Type: text/html; charset=utf-8\r\n" in page and b"<h1>This viewer does not exist" in page

@@ -128,3 +128,16 @@ def test_the_text_of_a_new_note_is_typed_at_once(page: Page) -> None:
     page.get_by_role("button", name="Remove measure 1").click()
     page.keyboard.press("Escape")
     page.keyboard.press("1")
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_refusal_is_a_styled_page(browser: Browser, viewer: Viewer, size: tuple[int, int]) -> None:
+    context = browser.new_context(viewport=ViewportSize(width=size[0], height=size[1]))
+    page = context.new_page()
+    page.goto(f"{viewer.address}api/nothing")
+    heading = page.get_by_role("heading", name="/api/nothing does not exist.")
+    expect(heading).to_be_visible()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(8, 9, 11)"
+    place = heading.bounding_box()
+    assert place is not None and place["x"] >= 0 and place["x"] + place["width"] <= size[0]
+    context.close()

@@ -18,12 +18,11 @@ from pellucid.agent.hub.oauth import LASTS_S, OAuthLogin
 from pellucid.agent.hub.users import HubUnavailable, HubUsers
 from pellucid.agent.proxy.request_head import RequestHead
 from pellucid.instance.access.auth import HEADERS, SESSION, is_cross_origin
+from pellucid.instance.access.refusal_page import refusal_page
 
 COOKIE, STATE_COOKIE, SESSION_COOKIE = "pellucid-agent", "pellucid-log-in", "jupyterhub-session-id"
 READING = ("GET", "HEAD")
-CLOSED = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Pellucid</title>
-<h1>Access denied</h1><p>%s</p></html>
-"""
+DENIED = "Access denied"
 
 
 class HubAuthMiddleware:
@@ -73,7 +72,7 @@ class HubAuthMiddleware:
         headers = Headers(scope=scope)
         is_page = scope["method"] == "GET" and "text/html" in headers.get("accept", "")
         if not is_page or headers.get("authorization"):
-            return HTMLResponse(CLOSED % "Log in, or pass an API token.", 403, HEADERS | _version())
+            return HTMLResponse(refusal_page(DENIED, "Log in, or pass an API token."), 403, HEADERS | _version())
         query = scope["query_string"].decode("latin-1")
         url, state = self._log_in.begin(quote(scope["path"]) + (f"?{query}" if query else ""))
         answer = RedirectResponse(url, 302, HEADERS | _version())
@@ -87,9 +86,9 @@ class HubAuthMiddleware:
         try:
             token, back = await asyncio.to_thread(self._log_in.finish, code, state, in_cookie)
         except HubUnavailable:
-            return HTMLResponse(CLOSED % "The Hub does not respond. Try again in a moment.", 503, HEADERS)
+            return HTMLResponse(refusal_page("The Hub does not respond.", "Try again in a moment."), 503, HEADERS)
         if not token and "error" in query:
-            return HTMLResponse(CLOSED % "Your account has no access to this server.", 403, HEADERS)
+            return HTMLResponse(refusal_page(DENIED, "Your account has no access to this server."), 403, HEADERS)
         answer = RedirectResponse(back, 302, HEADERS)
         answer.delete_cookie(STATE_COOKIE, f"{quote(self._hub.prefix)}/")
         if token:

@@ -1,6 +1,6 @@
 """The head of an HTTP request, as far as the proxy needs it.
 
-Here: RequestHead: where it leads, and what is passed on; short answers.
+Here: RequestHead: where it leads, and what is passed on; answers of one sentence.
 Not here: moving bytes (proxy).
 """
 
@@ -10,8 +10,10 @@ from http import HTTPStatus
 from urllib.parse import unquote
 
 from pellucid.instance.access.auth import AGENT
+from pellucid.instance.access.refusal_page import STYLE_HASH, is_for_browser, refusal_page
 
 MAX_HEAD_BYTES = 64 * 1024
+REMEDY = "Open the page of the agent, which lists the viewers that run."
 VIEWER = re.compile(r"/i/([0-9a-f]{10})(/|\?|$)")
 HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+:")
 # These speak of one connection only, and are decided here.
@@ -55,6 +57,11 @@ class RequestHead:
         return f"{path}/{mark}{query}"
 
     @property
+    def is_for_browser(self) -> bool:
+        """Whether a person opens this address, and would read a refusal."""
+        return is_for_browser(self.method, self.header("accept") or "")
+
+    @property
     def is_upgrade(self) -> bool:
         """To a WebSocket. Nothing else is passed on as one: its connection could then be used for a second request, of
         which nothing would be known here."""
@@ -95,12 +102,13 @@ def _name(line: str) -> str:
     return line.partition(":")[0].lower()
 
 
-def text_response(status: int, why: str, location: str = "") -> bytes:
-    """A whole answer of one sentence."""
-    body = f"{why}\n".encode()
+def text_response(status: int, why: str, location: str = "", *, is_page: bool = False) -> bytes:
+    """A whole answer of one sentence: text, or a page."""
+    body = (refusal_page(why, REMEDY) if is_page else f"{why}\n").encode()
     lines = [
         f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
-        "Content-Type: text/plain; charset=utf-8",
+        f"Content-Type: text/{'html' if is_page else 'plain'}; charset=utf-8",
+        f"Content-Security-Policy: default-src 'none'; style-src {STYLE_HASH}; frame-ancestors 'self'",
         f"Content-Length: {len(body)}",
         "Cache-Control: no-store",
         "X-Content-Type-Options: nosniff",

@@ -101,6 +101,7 @@ class ClientEnd(ProxyEnd):
         self._connections = connections
         self._lead, self._collected = lead, bytearray()
         self._leading: asyncio.Task[None] | None = None
+        self._is_for_browser = False
         self._deadline = asyncio.get_running_loop().call_later(HEAD_S, self.refuse, 408, "No request arrived in time.")
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -122,6 +123,7 @@ class ClientEnd(ProxyEnd):
         self._deadline.cancel()
         try:
             parsed = RequestHead.parse(head)
+            self._is_for_browser = parsed.is_for_browser
         except InvalidRequest as error:
             self.refuse(400, str(error))
             return
@@ -131,7 +133,7 @@ class ClientEnd(ProxyEnd):
 
     def refuse(self, status: int, why: str, location: str = "") -> None:
         if self.transport is not None:
-            self.transport.write(text_response(status, why, location))
+            self.transport.write(text_response(status, why, location, is_page=self._is_for_browser))
             self.transport.close()
 
     def join(self, inner: ProxyEnd) -> None:

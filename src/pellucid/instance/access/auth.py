@@ -13,17 +13,16 @@ from urllib.parse import urlsplit
 from starlette._utils import get_route_path
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pellucid.errors import NotAllowed
+from pellucid.instance.access.refusal_page import STYLE_HASH, refusal_response
 from pellucid.instance.access.sessions import ASK_OWNER, Access, AccessChannel, Grant
-from pellucid.instance.process import error_body
 
 FRAMED_BY = "'self' http://localhost:* http://127.0.0.1:*"
 """A notebook on this machine shows the page in a frame. A framed page opens with a code alone, and keeps nothing."""
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
+    f"default-src 'none'; script-src 'self'; style-src 'self' {STYLE_HASH}; img-src 'self' blob: data:; "
     "connect-src 'self'; worker-src 'self'; font-src 'self'; manifest-src 'self'; "
     f"base-uri 'none'; form-action 'none'; frame-ancestors {FRAMED_BY}"
 )
@@ -112,7 +111,7 @@ def _host_of(origin: str) -> str:
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, error: NotAllowed) -> None:
     if scope["type"] == "http":
-        await JSONResponse(error_body(error), 403, HEADERS | PRIVATE)(scope, receive, send)
+        await refusal_response(scope, error, 403, HEADERS | PRIVATE)(scope, receive, send)
     else:
         await send({"type": "websocket.close", "code": 1008, "reason": error.what})
 

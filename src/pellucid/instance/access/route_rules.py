@@ -15,14 +15,13 @@ from fastapi import Depends
 from fastapi.params import Depends as Dependency
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pellucid.errors import InvalidInput, NotAllowed, NotFound, PellucidError, TooManyRequests
 from pellucid.instance.access.capabilities import allows, require
+from pellucid.instance.access.refusal_page import refusal_response
 from pellucid.instance.access.sessions import ASK_OWNER, FRESH_LINK
-from pellucid.instance.process import error_body
 from pellucid.instance.protocol.shared_types import Capability
 from pellucid.instance.websocket.message_rates import Rate
 
@@ -170,7 +169,7 @@ class RouteMiddleware:
             what = f"{scope['path']} does not accept {scope['method']}."
             raise _WrongMethod(what, remedy="See /api/docs for the methods of each address.")
         if rule is None:
-            raise NotFound(scope["path"])
+            raise _unknown(scope["path"])
         scope["is_public"] = rule.capability is None
         if rule.capability is not None and scope["capability"] is None:
             raise NotAllowed("The request has no valid token for this viewer.", remedy=FRESH_LINK)
@@ -182,6 +181,12 @@ class RouteMiddleware:
         if declared.isdecimal() and int(declared) > rule.max_body_bytes:
             raise _BodyTooLarge(rule.max_body_bytes)
         return rule
+
+
+def _unknown(path: str) -> NotFound:
+    error = NotFound(path)
+    error.remedy = "Check the address, or open the link of the page again."
+    return error
 
 
 class _WrongMethod(InvalidInput):
@@ -212,7 +217,7 @@ async def refuse(scope: Scope, receive: Receive, send: Send, error: PellucidErro
         return
     # The body is not read: the connection cannot be used for another request.
     headers = CLOSE if _has_body(scope) else None
-    answer = JSONResponse(error_body(error), STATUSES.get(type(error), BAD_REQUEST), headers)
+    answer = refusal_response(scope, error, STATUSES.get(type(error), BAD_REQUEST), headers)
     await answer(scope, receive, send)
 
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.system_errors import system_error
-from pellucid.instance.process import error_body
+from pellucid.instance.access.refusal_page import refusal_response
 
 log = logging.getLogger(__name__)
 Redact = Callable[[Request, PellucidError], PellucidError]
@@ -33,23 +33,24 @@ def add_error_handlers(
     """
 
     @app.exception_handler(PellucidError)
-    async def refused(request: Request, error: PellucidError) -> JSONResponse:
+    async def refused(request: Request, error: PellucidError) -> Response:
         status = next((code for kind, code in statuses.items() if isinstance(error, kind)), 400)
-        return JSONResponse(error_body(redact(request, error)), status)
+        return refusal_response(request.scope, redact(request, error), status)
 
     @app.exception_handler(OSError)
-    async def failed(request: Request, error: OSError) -> JSONResponse:
+    async def failed(request: Request, error: OSError) -> Response:
         """A full or closed disk, wherever a route writes or reads."""
         log.warning("%s %s: %s", request.method, request.url.path, error)
         return await refused(request, system_error(error))
 
     @app.exception_handler(RequestValidationError)
-    async def malformed(_: Request, error: RequestValidationError) -> JSONResponse:
+    async def malformed(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        return JSONResponse(error_body(InvalidInput(f"Invalid request: {place}: {first['msg']}.", remedy)), 422)
+        what = f"Invalid request: {place}: {first['msg']}."
+        return refusal_response(request.scope, InvalidInput(what, remedy), 422)
 
     @app.exception_handler(HTTPException)
-    async def unknown(_: Request, error: HTTPException) -> JSONResponse:
+    async def unknown(request: Request, error: HTTPException) -> Response:
         what = f"{error.detail.rstrip('.')}."
-        return JSONResponse(error_body(InvalidInput(what, remedy)), error.status_code, error.headers)
+        return refusal_response(request.scope, InvalidInput(what, remedy), error.status_code, error.headers)
