@@ -21,7 +21,7 @@ STYLE = """
 body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: #08090b; color: #e8ebef;
   font: 15px/1.5 system-ui, sans-serif }
 main { max-width: 440px; padding: 20px; text-align: center; overflow-wrap: anywhere }
-svg { width: 46px; height: 46px; fill: none; stroke: #8fb7d9; stroke-width: 1.4; stroke-linejoin: round }
+svg { width: 46px; height: 46px; fill: #8fb7d9 }
 h1 { font-size: 17px; font-weight: 600 }
 p { color: #a9b1bb }
 """
@@ -29,7 +29,8 @@ STYLE_HASH = f"'sha256-{base64.b64encode(hashlib.sha256(STYLE.encode()).digest()
 """By which a Content-Security-Policy allows this style and no other in a page."""
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Pellucid</title><style>{style}</style>
-<main><svg viewBox="0 0 32 32" aria-hidden="true"><path d="M16 3 27 9v14l-11 6-11-6V9zM5 9l11 6 11-6M16 15v14"/></svg>
+<main><svg viewBox="0 0 32 32" aria-hidden="true"><path d="M16 3 27 9l-11 6L5 9z"/>
+<path d="m5 10 10.5 6v13L5 23z" opacity=".6"/><path d="m27 10-10.5 6v13L27 23z" opacity=".3"/></svg>
 <h1>{what}</h1><p>{remedy}</p></main></html>
 """
 
