@@ -46,6 +46,8 @@ ROUTES: dict[str, Capability] = {
     "GET /api/measures": "control",
     "POST /api/regions": "control",
     "POST /api/movies": "control",
+    "POST /api/movies/moments": "control",
+    "POST /api/movies/path": "control",
     "GET /api/tasks/{task}": "control",
     "DELETE /api/tasks/{task}": "control",
     "GET /api/tasks/{task}/result": "control",

@@ -27,7 +27,7 @@ from pellucid.instance.access.guest_limits import (
 )
 from pellucid.instance.lifecycle.idle import IdleTimer
 from pellucid.instance.protocol import client_messages, server_messages
-from pellucid.instance.protocol.http_bodies import MovieRequest
+from pellucid.instance.protocol.movie_bodies import MovieRequest
 from pellucid.instance.protocol.shared_types import MAX_MESSAGE_BYTES, Change, Client
 from pellucid.instance.scene.edits import with_changes
 from pellucid.instance.server import Instance

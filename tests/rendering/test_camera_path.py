@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pellucid.box import Box
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.camera_path import CameraPath, KeyFrame, turntable
-from pellucid.rendering.scene import Scene, VolumeLayer
+from pellucid.rendering.scene import ClipPlane, Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
 
 FRONT = Camera((0.0, -10.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
@@ -77,8 +78,38 @@ def test_time_and_transfer_go_along() -> None:
     assert (plain.time, plain.volumes) == (9.0, scene.volumes)
 
 
+def test_clipping_goes_along() -> None:
+    whole, part = Box((0, 0, 0), (10, 20, 30)), Box((4, 0, 0), (10, 20, 10))
+    planes = tuple((ClipPlane(normal, offset),) for normal, offset in (((2.0, 0.0, 0.0), 2.0), ((0.0, 1.0, 0.0), 3.0)))
+    path = CameraPath(
+        (KeyFrame(0.0, FRONT, clip=whole, planes=planes[0]), KeyFrame(2.0, SIDE, clip=part, planes=planes[1]))
+    )
+    scene = Scene((VolumeLayer("a"),))
+    half = path.scene(scene, 1.0)
+    assert half.volumes[0].clip == Box((2, 0, 0), (10, 20, 20))
+    assert half.planes[0].normal == pytest.approx((np.sqrt(0.5), np.sqrt(0.5), 0.0))
+    assert half.planes[0].offset == pytest.approx(2 * np.sqrt(2))
+    assert path.scene(scene, 0.0).planes == planes[0] and path.scene(scene, 2.0).volumes[0].clip == part
+    # Another number of planes comes at once.
+    more = replace(path, keys=(path.keys[0], replace(path.keys[1], planes=())))
+    assert (more.scene(scene, 1.9).planes, more.scene(scene, 2.0).planes) == (planes[0], ())
+
+
+def test_the_moments_are_the_images_of_the_movie() -> None:
+    moments = PATH.moments(10)
+    assert len(moments) == 41
+    assert (moments[0].camera, moments[-1].camera) == (FRONT, ABOVE)
+    assert moments[10].camera == PATH.camera(moments[10].at_s)
+
+
+def test_seconds_that_mean_nothing_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="not finite"):
+        KeyFrame(float("nan"), FRONT)
+
+
 def test_to_and_from_json() -> None:
-    path = CameraPath((KeyFrame(0.0, FRONT, 1.0, TransferFunction()), KeyFrame(2.0, ABOVE)))
+    box, planes = Box((0, 0, 0), (1, 2, 3)), (ClipPlane((0.0, 0.0, 1.0), 2.0),)
+    path = CameraPath((KeyFrame(0.0, FRONT, 1.0, TransferFunction(), box, planes), KeyFrame(2.0, ABOVE)))
     assert CameraPath.from_json(path.to_json()) == path
     short = {"version": 1, "keys": [{"at_s": 0, "camera": {"position": [0, 0, 4]}}, {"at_s": 1, "camera": {}}]}
     assert CameraPath.from_json(json.dumps(short)).keys[0].camera == Camera()

@@ -10,6 +10,7 @@ import "./styles/controls.css";
 import "./styles/dialog.css";
 import "./styles/layout.css";
 import "./styles/loadingScreen.css";
+import "./styles/movie.css";
 import "./styles/panels.css";
 import "./styles/plot.css";
 import "./styles/shell.css";

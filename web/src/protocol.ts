@@ -952,14 +952,6 @@ export interface ProfileRequest {
   readonly count?: number;
 }
 
-/** POST /api/movies: once around the target, about the camera's up, as an MP4. */
-export interface MovieRequest {
-  readonly width?: number;
-  readonly height?: number;
-  readonly seconds?: number;
-  readonly frames_per_second?: number;
-}
-
 /** POST /api/exports: the clipped region of a layer as a file. start, stop: a box of voxels instead of the clip. */
 export interface ExportRequest {
   readonly format?: ExportFormat;
@@ -1043,6 +1035,45 @@ export interface ModelRequest {
 /** PATCH /api/models/{task}: how many points are evaluated in one call from now on. */
 export interface ModelBatch {
   readonly batch: number;
+}
+
+/** What a movie shows at `at_s` seconds. time: of the scene; transfer and clip: of its first volume; planes: that
+ * cut everything; None for no change. Without clipping, clip is the box of the whole volume. */
+export interface KeyFrame {
+  readonly at_s: number;
+  readonly camera: Camera;
+  readonly time: number | null;
+  readonly transfer: TransferFunction | null;
+  readonly clip: Box | null;
+  readonly planes: readonly ClipPlane[] | null;
+}
+
+/** Key frames in the order of their seconds; the camera passes exactly through each of them, and moves smoothly.
+ * The target, the direction and the distance of the camera are interpolated, so that it moves around its target. No
+ * coordinate goes beyond the key frames on either side, so that a camera at rest stays at rest. */
+export interface CameraPath {
+  readonly keys: readonly KeyFrame[];
+}
+
+/** POST /api/movies: through the key frames of a path, as an MP4; without one, once around the target, about the
+ * camera's up, in so many seconds. */
+export interface MovieRequest {
+  readonly width?: number;
+  readonly height?: number;
+  readonly seconds?: number;
+  readonly frames_per_second?: number;
+  readonly path?: CameraPath | null;
+}
+
+/** POST /api/movies/moments: what a movie shows, image by image. */
+export interface MomentsRequest {
+  readonly path: CameraPath;
+  readonly frames_per_second?: number;
+}
+
+/** POST /api/movies/path: the text of a file with key frames, to be read. */
+export interface MoviePathText {
+  readonly text: string;
 }
 
 /** POST /api/networks: draw the labels that a network gives to the voxels of a layer, as they are computed.
@@ -1171,7 +1202,7 @@ export interface PositionRequest {
 
 /** POST /api/figures: the exact image as a file for a paper. dpi: pixels per inch on paper; annotations: instead of
  * the scene's; has_scene: whether the file also has the scene, with the names of its files, which only an owner may
- * ask for. */
+ * ask for; key: a key frame of a movie, drawn instead of what is shown now. */
 export interface FigureRequest {
   readonly width?: number;
   readonly height?: number;
@@ -1180,6 +1211,7 @@ export interface FigureRequest {
   readonly is_transparent?: boolean;
   readonly annotations?: Annotations | null;
   readonly has_scene?: boolean;
+  readonly key?: KeyFrame | null;
 }
 
 /** What happened and what to do; line: of a shading's source, else 0; kind: the error's class in Python. */
@@ -1451,6 +1483,17 @@ export interface ModelStarted {
   readonly task: string;
   readonly layer: number;
   readonly revision: number;
+}
+
+/** From the first image to the last. After the first one, None is for what is as it was in the image before. */
+export interface MovieMoments {
+  readonly moments: readonly KeyFrame[];
+}
+
+/** Key frames with all that they leave to defaults; with version, a file for `pellucid render --path`. */
+export interface MoviePath {
+  readonly keys: readonly KeyFrame[];
+  readonly version: number;
 }
 
 /** task: as in /api/tasks. layer: index of the labels in scene.volumes. */

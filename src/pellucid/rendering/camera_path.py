@@ -1,23 +1,26 @@
 """Camera paths of a movie: once around, or smoothly through key frames.
 
-Here: KeyFrame and CameraPath, to and from JSON; the scene at any moment between them.
+Here: KeyFrame and CameraPath, to and from JSON; what a movie shows at any moment between them.
 Not here: drawing the scenes (renderer), writing the movie (movie).
 """
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from pellucid.box import Box, triple
 from pellucid.dataclass_json import from_json
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, Vector
-from pellucid.rendering.scene import Scene
+from pellucid.rendering.number_checks import check_finite
+from pellucid.rendering.scene import ClipPlane, Scene
 from pellucid.rendering.transfer import TransferFunction
 
 VERSION = 1
@@ -25,12 +28,26 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class KeyFrame:
-    """What a movie shows at ``at_s`` seconds. time: of the scene; transfer: of its first volume; None for no change."""
+    """What a movie shows at ``at_s`` seconds. time: of the scene; transfer and clip: of its first volume; planes: that
+    cut everything; None for no change. Without clipping, clip is the box of the whole volume."""
 
     at_s: float
     camera: Camera
     time: float | None = None
     transfer: TransferFunction | None = None
+    clip: Box | None = None
+    planes: tuple[ClipPlane, ...] | None = None
+
+    def __post_init__(self) -> None:
+        check_finite("A key frame at a second and a time", self.at_s, self.time or 0.0)
+
+    def scene(self, scene: Scene) -> Scene:
+        """A scene as the movie shows it at that moment."""
+        layer = {name: value for name in ("transfer", "clip") if (value := getattr(self, name)) is not None}
+        if layer and scene.volumes:
+            scene = replace(scene, volumes=(replace(scene.volumes[0], **layer), *scene.volumes[1:]))
+        whole = {name: value for name in ("time", "planes") if (value := getattr(self, name)) is not None}
+        return replace(scene, camera=self.camera, **whole)
 
 
 @dataclass(frozen=True)
@@ -64,22 +81,40 @@ class CameraPath:
         exact = next((key.camera for key in self.keys if key.at_s == at_s), None)
         if exact is not None:
             return exact
+        seconds, numbers, turns = self._poses
+        turn = _smooth(seconds, turns, at_s)
+        is_deep = self.keys[0].camera.field_of_view_deg is not None
+        return _camera(_smooth(seconds, numbers, at_s), turn / np.linalg.norm(turn), is_deep=is_deep)
+
+    @cached_property
+    def _poses(self) -> tuple[Voxels, Voxels, Voxels]:
+        """Of the keys: their seconds, what else a camera is made of, and which way it looks."""
         cameras = [key.camera for key in self.keys]
-        seconds = np.array([key.at_s for key in self.keys])
-        numbers = _smooth(seconds, np.array([_numbers(camera) for camera in cameras]), at_s)
-        turn = _smooth(seconds, _same_side(np.array([_turn(camera) for camera in cameras])), at_s)
-        return _camera(numbers, turn / np.linalg.norm(turn), is_deep=cameras[0].field_of_view_deg is not None)
+        numbers, turns = ([each(camera) for camera in cameras] for each in (_numbers, _turn))
+        return np.array([key.at_s for key in self.keys]), np.array(numbers), _same_side(np.array(turns))
+
+    def moment(self, at_s: float) -> KeyFrame:
+        """What the movie shows at a moment."""
+        between: dict[str, Callable[..., Any]] = {
+            "time": _mix,
+            "transfer": _between,
+            "clip": _box_between,
+            "planes": _planes_between,
+        }
+        mixed = {name: self._mixed(name, at_s, mix) for name, mix in between.items()}
+        return KeyFrame(at_s, self.camera(at_s), **mixed)
+
+    def moments(self, frames_per_second: float) -> list[KeyFrame]:
+        """Every image of the movie, from the first key frame to the last."""
+        count = max(2, round(self.duration_s * frames_per_second) + 1)
+        start = self.keys[0].at_s
+        return [self.moment(start + self.duration_s * number / (count - 1)) for number in range(count)]
 
     def scene(self, scene: Scene, at_s: float) -> Scene:
         """A scene at a moment of the movie."""
-        time = self._mixed("time", at_s, lambda a, b, part: a + (b - a) * part)
-        transfer = self._mixed("transfer", at_s, _between)
-        if transfer is not None and scene.volumes:
-            first = replace(scene.volumes[0], transfer=transfer)
-            scene = replace(scene, volumes=(first, *scene.volumes[1:]))
-        return replace(scene, camera=self.camera(at_s), time=scene.time if time is None else time)
+        return self.moment(at_s).scene(scene)
 
-    def _mixed(self, name: str, at_s: float, between: Any) -> Any:
+    def _mixed(self, name: str, at_s: float, between: Callable[..., Any]) -> Any:
         """What the keys around a moment say of something, evenly from one to the next."""
         reply = [(key.at_s, getattr(key, name)) for key in self.keys if getattr(key, name) is not None]
         if not reply:
@@ -88,7 +123,7 @@ class CameraPath:
         if after in (0, len(reply)):
             return reply[max(0, after - 1)][1]
         (start, one), (stop, other) = reply[after - 1 : after + 1]
-        return between(one, other, (at_s - start) / (stop - start))
+        return one if one == other or at_s == start else between(one, other, (at_s - start) / (stop - start))
 
     def to_json(self) -> str:
         return json.dumps({"version": VERSION, **asdict(self)}, indent=1)
@@ -202,15 +237,44 @@ def _between(one: TransferFunction, other: TransferFunction, part: float) -> Tra
     )
 
 
+def _box_between(one: Box, other: Box, part: float) -> Box:
+    """Whole voxels, never empty where neither box is."""
+    start, stop = (
+        [round(_mix(a, b, part)) for a, b in zip(*ends, strict=True)]
+        for ends in ((one.start, other.start), (one.stop, other.stop))
+    )
+    return Box(triple(start), triple(max(a + 1, b) for a, b in zip(start, stop, strict=True)))
+
+
+def _planes_between(one: tuple[ClipPlane, ...], other: tuple[ClipPlane, ...], part: float) -> tuple[ClipPlane, ...]:
+    """Each plane on its way to the other's; as many as there were, until another number of them is there."""
+    if len(one) != len(other):
+        return one
+    return tuple(_plane_between(a, b, part) for a, b in zip(one, other, strict=True))
+
+
+def _plane_between(one: ClipPlane, other: ClipPlane, part: float) -> ClipPlane:
+    (first, start), (last, stop) = _unit_plane(one), _unit_plane(other)
+    normal = _mix(first, last, part)
+    length = float(np.linalg.norm(normal))
+    if length < 1e-6:  # Turned around: there is no way between that is not arbitrary.
+        return one
+    return ClipPlane(_vector(normal / length), _mix(start, stop, part) / length)
+
+
+def _unit_plane(plane: ClipPlane) -> tuple[Voxels, float]:
+    length = float(np.linalg.norm(plane.normal))
+    return np.array(plane.normal) / length, plane.offset / length
+
+
 def _at(places: list[float], points: Any, channel: int | None = None) -> Voxels:
     levels = [value if channel is None else value[channel] for _, value in points]
     found: Voxels = np.interp(places, [at for at, _ in points], levels)
     return found
 
 
-def _mix(one: Voxels, other: Voxels, part: float) -> Voxels:
-    mixed: Voxels = one + (other - one) * part
-    return mixed
+def _mix(one: Any, other: Any, part: float) -> Any:
+    return one + (other - one) * part
 
 
 def _vector(numbers: Voxels) -> Vector:

@@ -57,6 +57,19 @@ export class Painter {
     };
   }
 
+  /** What a canvas shows, small: the address of a JPEG; empty where there is none. */
+  thumbnail(name: View, size: { width: number; height: number }): string {
+    const canvas = this.canvases.get(name);
+    const small = Object.assign(document.createElement("canvas"), size);
+    const pen = small.getContext("2d", { alpha: false });
+    if (!canvas || canvas.width === 0 || !pen) return "";
+    const scale = Math.max(size.width / canvas.width, size.height / canvas.height);
+    const [width, height] = [canvas.width * scale, canvas.height * scale];
+    pen.imageSmoothingQuality = "high";
+    pen.drawImage(canvas, (size.width - width) / 2, (size.height - height) / 2, width, height);
+    return small.toDataURL("image/jpeg", 0.8);
+  }
+
   /** A new connection numbers its frames from the start. */
   reset(): void {
     this.lastNumber.clear();

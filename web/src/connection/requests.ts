@@ -15,6 +15,10 @@ import type {
   Loaded,
   LoadRequest,
   FigureRequest,
+  MomentsRequest,
+  MovieMoments,
+  MoviePath,
+  MoviePathText,
   MovieRequest,
   ModelBatch,
   NetworkRequest,
@@ -87,6 +91,8 @@ export const setBatch = (task: string, request: ModelBatch): Promise<Response> =
 export const fitCamera = (request: FitRequest): Promise<FittedCamera> => post("api/camera/fit", request);
 export const restoreFirstView = (): Promise<Revision> => post("api/auto");
 export const startMovie = (request: MovieRequest): Promise<TaskStarted> => post("api/movies", request);
+export const movieMoments = (request: MomentsRequest): Promise<MovieMoments> => post("api/movies/moments", request);
+export const readMoviePath = (file: MoviePathText): Promise<MoviePath> => post("api/movies/path", file);
 export const startExport = (request: ExportRequest): Promise<TaskStarted> => post("api/exports", request);
 export const makeLink = (): Promise<SavedLink> => post("api/links");
 export const openLink = (name: string): Promise<Revision> => post(`api/links/${name}/open`);

@@ -10,7 +10,7 @@ import { nextRadius, paintedLayer } from "../slices/painting";
 import { areSlicesShown, canControl, isComparing, isEmptyScene, isOwner, sceneOf } from "../state/selectors";
 import type { Layout, PageState } from "../state/state";
 import { animateCamera } from "./cameraAnimation";
-import type { Session } from "./session";
+import { isNarrow, type Session } from "./session";
 
 export interface Action {
   name: string;
@@ -94,6 +94,7 @@ export const ACTIONS = {
   measure: { name: "Measure", group: "Tools", keys: ["m"], run: toggleMeasuring, isAllowed: canControlScene },
   compare: { name: "Compare side by side", group: "Tools", keys: ["b"], run: toggleCompare, isAllowed: canControlScene },
   capture: { name: "Image or movie", group: "Tools", keys: ["p"], run: (session) => session.openDialog("capture"), isAllowed: canUseScene },
+  timeline: { name: "Key frames of a movie", group: "Tools", keys: ["k"], run: toggleTimeline, isAllowed: canControlScene },
   share: { name: "Share", group: "Page", keys: [], run: (session) => session.openDialog("share"), isAllowed: isOwner },
   statistics: { name: "Statistics", group: "Page", keys: ["i"], run: toggle("areStatisticsShown") },
   panel: { name: "Panel", group: "Page", keys: ["\\"], run: toggle("isPanelOpen") },
@@ -193,6 +194,16 @@ function toggleCompare(session: Session): void {
   const isOn = isComparing(session.store.get());
   session.page({ editedView: "main" });
   session.send({ type: "compare", is_on: !isOn });
+}
+
+/** In a narrow window there is no room for the panel beside it. */
+export function openTimeline(session: Session): void {
+  session.page({ isTimelineOpen: true, dialog: "none", ...(isNarrow() ? { isPanelOpen: false } : {}) });
+}
+
+function toggleTimeline(session: Session): void {
+  if (session.store.get().interface.isTimelineOpen) session.page({ isTimelineOpen: false });
+  else openTimeline(session);
 }
 
 function closeAll(session: Session): void {

@@ -85,7 +85,7 @@ export class Session {
 
   async start(): Promise<void> {
     // There it would cover the scene.
-    if (matchMedia(NARROW).matches) this.page({ isPanelOpen: false });
+    if (isNarrow()) this.page({ isPanelOpen: false });
     this.encodings = await supportedEncodings();
     this.carried = draftIn(this.access.fragment);
     try {
@@ -271,6 +271,7 @@ export class Session {
 
 /** As in the style sheets: the panel opens over the scene, slices are below it. */
 const NARROW = "(max-width: 760px)";
+export const isNarrow = (): boolean => matchMedia(NARROW).matches;
 
 export const SessionContext = createContext<Session | null>(null);
 

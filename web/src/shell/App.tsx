@@ -12,6 +12,7 @@ import { isEmptyScene, isOwner, sceneOf } from "../state/selectors";
 import { useSelect } from "../state/store";
 import { css } from "../transfer/points";
 import { Stage } from "../view/Stage";
+import { Timeline } from "../movie/Timeline";
 import { CaptureDialog } from "./CaptureDialog";
 import { LoadingScreen } from "./LoadingScreen";
 import { DropZone } from "./DropZone";
@@ -43,9 +44,10 @@ export function App(): ReactNode {
   const Drawer = page.drawer === "none" || hasStartPage ? null : DRAWERS[page.drawer];
   const isAround = isKnown && !page.isQuiet && page.scan === "";
   const hasPanel = isAround && page.isPanelOpen && !isEmpty;
+  const hasTimeline = isAround && page.isTimelineOpen && !isEmpty;
   const background = useSelect((state) => sceneOf(state)?.background ?? null);
   return (
-    <div style={{ "--scene-background": background ? css(background.slice(0, 3)) : "#000" } as CSSProperties} className={`page${isAround && !hasStartPage ? "" : " is-bare"}${hasPanel ? " has-panel" : ""}${isAround && Drawer ? " has-drawer" : ""}${page.isQuiet ? " is-quiet" : ""}`}>
+    <div style={{ "--scene-background": background ? css(background.slice(0, 3)) : "#000" } as CSSProperties} className={`page${isAround && !hasStartPage ? "" : " is-bare"}${hasPanel ? " has-panel" : ""}${hasTimeline ? " has-timeline" : ""}${isAround && Drawer ? " has-drawer" : ""}${page.isQuiet ? " is-quiet" : ""}`}>
       <Stage />
       <LoadingScreen />
       {isAround ? (
@@ -56,6 +58,7 @@ export function App(): ReactNode {
           {Drawer ? <Drawer /> : null}
           {page.areStatisticsShown ? <Statistics /> : null}
           <TimeSlider />
+          {hasTimeline ? <Timeline /> : null}
           <StatusLine />
         </>
       ) : null}

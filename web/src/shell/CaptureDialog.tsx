@@ -1,4 +1,4 @@
-// An image at a chosen size with annotations, or a turntable movie.
+// An image at a chosen size with annotations, or a turntable movie. Not here: movies by key frames (movie/).
 
 import { useState, type ReactNode } from "react";
 import { startMovie } from "../connection/requests";
@@ -8,6 +8,7 @@ import { DialogWindow } from "../components/Dialog";
 import { NumberField } from "../components/NumberField";
 import { inUnit, pixelsOf, type PaperSize } from "../geometry/paper";
 import { MAX_EDGE } from "../protocol";
+import { openTimeline } from "../session/actions";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
 import { FigureForm } from "./FigureForm";
@@ -27,7 +28,7 @@ type Size = (typeof SIZES)[number]["value"];
 
 export function CaptureDialog(): ReactNode {
   const session = useSession();
-  const [kind, setKind] = useState<"image" | "movie">("image");
+  const [kind, setKind] = useState<"image" | "movie" | "keys">("image");
   const [size, setSize] = useState<Size>("1920x1080");
   const [own, setOwn] = useState<PaperSize>({ width: 1920, height: 1080, unit: "px", dpi: 300 });
   const [seconds, setSeconds] = useState(6);
@@ -52,8 +53,9 @@ export function CaptureDialog(): ReactNode {
         options={[
           { value: "image", label: "Image" },
           { value: "movie", label: "Turntable (MP4)" },
+          { value: "keys", label: "Key frames (MP4)", title: "A movie through views that you choose" },
         ]}
-        onChange={setKind}
+        onChange={(next) => (next === "keys" ? openTimeline(session) : setKind(next))}
       />
       <Select label="Size" value={size} options={SIZES} onChange={setSize} />
       {size === "own" ? <OwnSize size={own} onChange={setOwn} /> : null}

@@ -2,6 +2,7 @@
 // Here: its type and initial value. Not here: how it changes (reducer.ts), where pixels are (connection/painter.ts).
 
 import { FITTED, type SliceZoom } from "../geometry/sliceView";
+import type { MovieKey } from "../movie/keys";
 import type { Vector } from "../geometry/vector";
 import type {
   Camera,
@@ -105,6 +106,9 @@ export interface Interface {
   /** The label that was picked, and its layer. */
   label: { layer: number; label: number } | null;
   editedView: View;
+  isTimelineOpen: boolean;
+  /** Of the movie that is made. */
+  movieKeys: readonly MovieKey[];
 }
 
 /** What the last frames cost, in milliseconds, stage by stage; total: from the input to the paint. */
@@ -210,5 +214,7 @@ export const BEGINNING: PageState = {
     chosen: { kind: "volumes", index: 0 },
     label: null,
     editedView: "main",
+    isTimelineOpen: false,
+    movieKeys: [],
   },
 };

@@ -296,17 +296,11 @@ def _save_movie(options: argparse.Namespace, scene: Scene, draw: Callable[[Scene
     if options.turntable:
         views = [replace(scene, camera=camera) for camera in turntable(scene.camera, options.turntable)]
     else:
-        views = _along(CameraPath.from_json(options.path.read_text()), scene, options.fps)
+        path = CameraPath.from_json(options.path.read_text())
+        views = [moment.scene(scene) for moment in path.moments(options.fps)]
     describe = "\n".join([str(options.size), str(options.compare), *(view.to_json() for view in views)])
     save_movie(options.output, lambda number: draw(views[number]), len(views), options.fps, describe)
     return len(views)
-
-
-def _along(path: CameraPath, scene: Scene, fps: float) -> list[Scene]:
-    count = max(2, round(path.duration_s * fps) + 1)
-    start = path.keys[0].at_s
-    moments = [start + path.duration_s * number / (count - 1) for number in range(count)]
-    return [path.scene(scene, moment) for moment in moments]
 
 
 def _check_output(options: argparse.Namespace) -> None:

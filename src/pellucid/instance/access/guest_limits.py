@@ -11,7 +11,7 @@ from typing import Any
 
 from pellucid.errors import InvalidInput, NotAllowed
 from pellucid.instance.access.capabilities import allows
-from pellucid.instance.protocol.http_bodies import MovieRequest
+from pellucid.instance.protocol.movie_bodies import MovieRequest
 from pellucid.instance.protocol.shared_types import Capability
 from pellucid.rendering.scene import Scene
 
@@ -113,7 +113,8 @@ def check_screenshot(width: int, height: int, capability: Capability) -> None:
 
 def check_movie(request: MovieRequest, capability: Capability) -> None:
     _check_pixels(request.width, request.height, MAX_GUEST_MOVIE_PIXELS, capability)
-    frames = request.seconds * request.frames_per_second
+    seconds = request.seconds if request.path is None else request.path.duration_s
+    frames = seconds * request.frames_per_second
     if not allows(capability, "own") and frames > MAX_GUEST_MOVIE_FRAMES:
         remedy = f"Choose at most {MAX_GUEST_MOVIE_FRAMES} frames: fewer seconds, or fewer frames per second."
         raise NotAllowed(f"A movie of {frames:,.0f} frames is longer than this link allows.", remedy=remedy)

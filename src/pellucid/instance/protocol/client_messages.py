@@ -8,16 +8,13 @@ the controls.
 """
 
 from dataclasses import dataclass
-from math import isfinite
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field
 
-from pellucid.errors import InvalidInput
 from pellucid.instance.protocol.http_bodies import Path
 from pellucid.instance.protocol.reconstruction import ReconstructionDraft
 from pellucid.instance.protocol.shared_types import (
-    MAX_COORDINATE,
     STRICT,
     Capability,
     Change,
@@ -30,6 +27,7 @@ from pellucid.instance.protocol.shared_types import (
     Secret,
     View,
     Voxel,
+    check_camera,
 )
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.slice_image import SliceAxis
@@ -89,11 +87,7 @@ class SetCamera:
     type: Literal["set_camera"] = "set_camera"
 
     def __post_init__(self) -> None:
-        numbers = (*self.camera.position, *self.camera.target, *self.camera.up, self.camera.height)
-        if not all(isfinite(number) and abs(number) < MAX_COORDINATE for number in numbers):
-            raise InvalidInput(
-                "The camera position is out of range.", remedy=f"Keep it within {MAX_COORDINATE:g} world units."
-            )
+        check_camera(self.camera)
 
 
 @dataclass(frozen=True)

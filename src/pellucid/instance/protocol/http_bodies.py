@@ -16,7 +16,6 @@ from pellucid.instance.protocol.shared_types import (
     Capability,
     Change,
     Choices,
-    Edge,
     EntryKind,
     ExportFormat,
     Json,
@@ -294,17 +293,6 @@ class ProfileValues:
 
 
 @dataclass(frozen=True)
-class MovieRequest:
-    """POST /api/movies: once around the target, about the camera's up, as an MP4."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = CLOSED
-    width: Edge = 1280
-    height: Edge = 720
-    seconds: Annotated[float, Field(gt=0, le=120)] = 8.0
-    frames_per_second: Annotated[int, Field(ge=1, le=60)] = 30
-
-
-@dataclass(frozen=True)
 class ExportRequest:
     """POST /api/exports: the clipped region of a layer as a file. start, stop: a box of voxels instead of the clip."""
 
@@ -379,5 +367,5 @@ ANSWERS = (
 )
 BODIES = (
     SceneChange, LoadRequest, SampleRequest, ArrayOffer, ShadingText, PresetText, ProfileRequest,
-    MovieRequest, ExportRequest,
+    ExportRequest,
 )  # fmt: skip

@@ -9,11 +9,13 @@ milliseconds since 1970 on the clock of the sender.
 """
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from pellucid.rendering.camera import Vector
+from pellucid.errors import InvalidInput
+from pellucid.rendering.camera import Camera, Vector
 from pellucid.rendering.scene import ShadingName
 from pellucid.rendering.user_shading import Parameter
 from pellucid.volume.slice_planes import ASSUMED_PLANES, Planes
@@ -55,6 +57,15 @@ Request = Annotated[str, Field(max_length=64)]
 STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 CLOSED = ConfigDict(extra="forbid", allow_inf_nan=False)
 """For HTTP bodies, which arrive parsed: a list has to pass for a tuple there."""
+
+
+def check_camera(camera: Camera) -> None:
+    """Refuse a camera that is farther away than kernels can count."""
+    numbers = (*camera.position, *camera.target, *camera.up, camera.height)
+    if not all(isfinite(number) and abs(number) < MAX_COORDINATE for number in numbers):
+        raise InvalidInput(
+            "The camera position is out of range.", remedy=f"Keep it within {MAX_COORDINATE:g} world units."
+        )
 
 
 @dataclass(frozen=True)

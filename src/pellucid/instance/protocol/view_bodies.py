@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field
 from pellucid.instance.protocol.shared_types import CLOSED, Edge, Hit, Name
 from pellucid.rendering.annotations import Annotations
 from pellucid.rendering.camera import Camera, Vector
+from pellucid.rendering.camera_path import KeyFrame
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class PositionRequest:
 class FigureRequest:
     """POST /api/figures: the exact image as a file for a paper. dpi: pixels per inch on paper; annotations: instead of
     the scene's; has_scene: whether the file also has the scene, with the names of its files, which only an owner may
-    ask for."""
+    ask for; key: a key frame of a movie, drawn instead of what is shown now."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
     width: Edge = 1280
@@ -71,6 +72,7 @@ class FigureRequest:
     is_transparent: bool = False
     annotations: Annotations | None = None
     has_scene: bool = False
+    key: KeyFrame | None = None
 
 
 ANSWERS = (FittedCamera, Hit)

@@ -1,7 +1,7 @@
-"""Shadings, exports, movies and saved states over HTTP.
+"""Shadings, exports and saved states over HTTP.
 
-Here: shadings, exports, movies, tasks, saved states, the end.
-Not here: what they do (loading, exports, saved_states), links to them (sharing).
+Here: shadings, exports, tasks, saved states, the end.
+Not here: what they do (loading, exports, saved_states), links to them (sharing), movies (movies).
 """
 
 import asyncio
@@ -47,12 +47,6 @@ async def _compiled(session: Here, source: str) -> http_bodies.CompiledShading:
 async def export(request: http_bodies.ExportRequest, session: Here) -> http_bodies.TaskStarted:
     """Write the clipped part of a layer to a file."""
     return http_bodies.TaskStarted(exports.start_export(session, layer_of(session, request.layer), request))
-
-
-@router.post("/api/movies", dependencies=CONTROL)
-async def movie(request: http_bodies.MovieRequest, session: Here, by: By) -> http_bodies.TaskStarted:
-    """Record a turntable movie as MP4."""
-    return http_bodies.TaskStarted(exports.start_movie(session, request, by))
 
 
 @router.get("/api/tasks/{task}", dependencies=CONTROL)

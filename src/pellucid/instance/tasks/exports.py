@@ -1,26 +1,20 @@
-"""Files for download: part of a volume, a movie.
+"""Files for download: part of a volume.
 
-Here: export, movie: both as tasks.
-Not here: writing formats (conversion), encoding movies (rendering.movie).
+Here: exports, as tasks.
+Not here: writing formats (conversion), movies (movies).
 """
 
 import asyncio
 import shutil
 from concurrent.futures import Future
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pellucid.box import Box
-from pellucid.errors import Cancelled, InvalidInput
-from pellucid.formats.protocol import Voxels
-from pellucid.instance.access.guest_limits import check_movie
-from pellucid.instance.protocol.http_bodies import ExportRequest, MovieRequest
+from pellucid.errors import InvalidInput
+from pellucid.instance.protocol.http_bodies import ExportRequest
 from pellucid.instance.session import Session
 from pellucid.instance.tasks.tasks import Result
-from pellucid.instance.websocket.client import Requester
-from pellucid.rendering.camera_path import turntable
-from pellucid.rendering.movie import save_movie
 from pellucid.rendering.scene import VolumeLayer
 from pellucid.workers.protocol import requests
 
@@ -75,29 +69,3 @@ def _zipped(folder: Path) -> Path:
     archive = shutil.make_archive(str(folder), "zip", folder.parent, folder.name)
     shutil.rmtree(folder)
     return Path(archive)
-
-
-def start_movie(session: Session, request: MovieRequest, by: Requester) -> str:
-    """Once around, as an MP4."""
-    check_movie(request, by.capability)
-    session.tasks.check_room(by)
-    scene = session.shadings.drawable(session.history.scene)
-    count = max(2, round(request.seconds * request.frames_per_second))
-    cameras = list(turntable(scene.camera, count))
-    is_cancelled: list[bool] = []
-    loop = asyncio.get_running_loop()
-
-    async def work(id: str) -> Result:
-        target = session.tasks.folder / f"turntable-{id}.mp4"
-
-        def draw(number: int) -> Voxels:
-            if is_cancelled:
-                raise Cancelled("The movie")
-            loop.call_soon_threadsafe(session.tasks.report, id, number, count, "frames")
-            view = requests.ViewSpec(replace(scene, camera=cameras[number]), request.width, request.height)
-            return session.worker.screenshot(view, is_for_guest=not by.is_owner).result()
-
-        await asyncio.to_thread(save_movie, target, draw, count, float(request.frames_per_second))
-        return Result(target, "video/mp4")
-
-    return session.tasks.start("Making a movie", work, lambda: is_cancelled.append(True), by)
