@@ -29,7 +29,7 @@ from pellucid.cluster.handles import Handle
 from pellucid.cluster.images.frames import ImagePlan, compose_frame, draw_block
 from pellucid.device import choose
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.automatic.volumes import automatic_scene
+from pellucid.rendering.first_view.volumes import automatic_scene
 from pellucid.rendering.renderer import Renderer
 from pellucid.volume.sample_volume import sample
 from pellucid.volume.volume import Volume

@@ -29,7 +29,7 @@ from pellucid.cluster.images.frames import ImagePlan, compose_frame, draw_block
 from pellucid.cluster.links import WorkerLink
 from pellucid.cluster.spark import SparkApplication, SparkOptions, read_gpu
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.automatic.volumes import automatic_scene
+from pellucid.rendering.first_view.volumes import automatic_scene
 from pellucid.volume.sample_volume import sample
 from pellucid.volume.volume import open_volume
 from tests.spark_cluster import can_run, started

@@ -19,9 +19,9 @@ from benchmarks.table import TARGET, Row, interleave, options, report, shorter, 
 from pellucid.device import Device, LaunchRange, choose, synchronize
 from pellucid.formats.protocol import Voxels
 from pellucid.progress import amount
-from pellucid.rendering.automatic.geometry import automatic_points_layer
 from pellucid.rendering.camera import Vector, framing
 from pellucid.rendering.drawing.packing import pack_light, pack_view
+from pellucid.rendering.first_view.geometry import automatic_points_layer
 from pellucid.rendering.geometry.isosurfaces import extract_isosurface
 from pellucid.rendering.geometry.shapes import Points
 from pellucid.rendering.layers.spheres import SphereCloud, default_radius_scale

@@ -18,8 +18,8 @@ import numpy as np
 from PIL import Image
 
 import pellucid
-from pellucid.rendering.automatic.geometry import automatic_points_layer
 from pellucid.rendering.camera import framing
+from pellucid.rendering.first_view.geometry import automatic_points_layer
 from pellucid.rendering.geometry.shapes import Points
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.light import Light

@@ -38,7 +38,7 @@ from pellucid.cluster.spark import (
     send_gpu,
 )
 from pellucid.cluster.viewer.cluster_file import ClusterFile
-from pellucid.rendering.automatic.volumes import automatic_scene
+from pellucid.rendering.first_view.volumes import automatic_scene
 from pellucid.rendering.geometry.mesh_files import write_arrays
 from pellucid.volume.volume import open_volume
 

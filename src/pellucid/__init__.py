@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pellucid.conversion.convert import pyramid as pyramid
     from pellucid.formats.hdf5.parallel.shared_io import read_shared as read_shared
     from pellucid.formats.hdf5.parallel.shared_io import write_parallel as write_parallel
-    from pellucid.rendering.automatic.volumes import automatic_scene as automatic_scene
     from pellucid.rendering.camera import Camera as Camera
+    from pellucid.rendering.first_view.volumes import automatic_scene as automatic_scene
     from pellucid.rendering.renderer import render as render
     from pellucid.rendering.renderer import render_progressive as render_progressive
     from pellucid.rendering.scene import Scene as Scene
@@ -48,7 +48,7 @@ __all__ = [
 ]  # fmt: skip
 
 HOMES = {
-    "automatic_scene": "pellucid.rendering.automatic.volumes:automatic_scene",
+    "automatic_scene": "pellucid.rendering.first_view.volumes:automatic_scene",
     "Block": "pellucid.volume.blocks:Block",
     "Box": "pellucid.box:Box",
     "Camera": "pellucid.rendering.camera:Camera",

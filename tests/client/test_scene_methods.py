@@ -8,8 +8,8 @@ import pytest
 import pellucid
 from pellucid.client.viewer import Viewer
 from pellucid.errors import InvalidInput
-from pellucid.rendering.automatic.value_range import informative_histogram
-from pellucid.rendering.automatic.volumes import automatic_transfer
+from pellucid.rendering.first_view.value_range import informative_histogram
+from pellucid.rendering.first_view.volumes import automatic_transfer
 from pellucid.rendering.presets.builtin import PRESETS
 from pellucid.volume.volume import Volume
 

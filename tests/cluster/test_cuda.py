@@ -13,8 +13,8 @@ from pellucid.cluster.functions import exec_gpu, exec_gpu_seq, persist_gpu, recv
 from pellucid.cluster.group import WorkerGroup
 from pellucid.cluster.halos import append_halo, plan_halos
 from pellucid.cluster.worker.cuda_memory import CudaMemory
+from pellucid.cluster.worker.device_buffers import BlockArray
 from pellucid.cluster.worker.host_memory import HostMemory
-from pellucid.cluster.worker.memory import BlockArray
 from pellucid.device import devices
 from pellucid.errors import NotEnoughMemory
 from pellucid.formats.shared_memory import SharedArray

@@ -23,7 +23,7 @@ from pellucid.cluster.viewer.cluster_renderer import ClusterRenderer
 from pellucid.cluster.viewer.service import ClusterRendererGroup
 from pellucid.cluster.viewer.worker_source import viewer_workers
 from pellucid.errors import BlockLost, InvalidInput, NotEnoughMemory
-from pellucid.rendering.automatic.volumes import automatic_scene
+from pellucid.rendering.first_view.volumes import automatic_scene
 from pellucid.rendering.frame import Frame
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene

@@ -171,7 +171,7 @@ def test_a_jpeg_does_not_overtake_a_video_that_others_watch(monkeypatch: pytest.
         held.finish()
         await asyncio.gather(*tasks)
         delivering.close()
-        return got, [revision(await video.outbox.next()) for _ in range(len(video.outbox))], video.needs_key
+        return got, [revision(await video.outbox.next()) for _ in range(len(video.outbox))], video.frames.needs_key
 
     assert asyncio.run(sent()) == ([0, 1], [0, 1], False)
 
@@ -183,7 +183,7 @@ def test_a_picture_that_was_never_encoded_leaves_no_gap_in_a_video() -> None:
         for _ in range(3):  # Two may be under way; the third comes before any is acknowledged.
             await delivering.encode_and_send(shot(False, []))
         delivering.close()
-        return len(watching.outbox), timing.dropped, watching.needs_key
+        return len(watching.outbox), timing.dropped, watching.frames.needs_key
 
     assert asyncio.run(sent()) == (2, 1, False)
 
@@ -240,11 +240,11 @@ def test_guests_get_a_key_frame_together_once_a_second() -> None:
         before = [one.encoded for one in sent]
         for _ in range(count):
             for one in needing:
-                one.needs_key = True
+                one.frames.needs_key = True
             await delivering.encode_and_send(shot(False, []))
             for one in watching:
-                for number in list(one._under_way):
-                    one.acknowledge(Acknowledge(number))
+                for number in list(one.frames._in_flight):
+                    one.frames.acknowledge(Acknowledge(number))
         return sum(one.header.is_key for one in sent[len(before) :])
 
     sent: list[EncodedFrame[FrameHeader]] = []
@@ -259,11 +259,11 @@ def test_guests_get_a_key_frame_together_once_a_second() -> None:
         return [flood, later, owners]
 
     delivering = FrameSender(FrameTiming(), lambda: watching, lambda: now[0])
-    send = owner.send_frame
+    send = owner.frames.send
 
     def noted(image: EncodedFrame[FrameHeader]) -> bool:
         sent.append(image)
         return send(image)
 
-    owner.send_frame = noted  # type: ignore[method-assign]
+    owner.frames.send = noted  # type: ignore[method-assign]
     assert asyncio.run(run()) == [0, 1, 3]

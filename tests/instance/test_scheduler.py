@@ -91,7 +91,7 @@ def test_a_rough_picture_keeps_a_quarter_of_the_pixels_whatever_the_connection(l
     async def act() -> None:
         picturing = FrameScheduler(history, cast(SupervisedWorker, desk), cast(FrameSender, desk))
         picturing.is_watched, picturing.size = lambda: True, (1280, 720)
-        client = SimpleNamespace(can_take_frame=True, quality=SimpleNamespace(level=level))
+        client = SimpleNamespace(frames=SimpleNamespace(can_send=True, quality=SimpleNamespace(level=level)))
         picturing.holder = lambda: cast(ConnectedClient, client)
         picturing.request_frame(is_moving=True)
         picturing.request_frame(is_moving=False)

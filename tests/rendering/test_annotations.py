@@ -8,8 +8,8 @@ import pytest
 
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.annotations import AXES, Annotations, annotated, axes, scale_bar
-from pellucid.rendering.automatic.volumes import automatic_scene
 from pellucid.rendering.camera import Camera
+from pellucid.rendering.first_view.volumes import automatic_scene
 from pellucid.rendering.geometry.shapes import Mesh
 from pellucid.rendering.labels import LabelColor, Labels
 from pellucid.rendering.legend import MAX_LINES, LegendLine, legend_lines, with_legend

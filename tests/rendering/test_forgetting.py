@@ -9,8 +9,8 @@ import pytest
 
 from pellucid.device import choose
 from pellucid.errors import NotFound
-from pellucid.rendering.automatic.volumes import automatic_scene
 from pellucid.rendering.camera import Camera
+from pellucid.rendering.first_view.volumes import automatic_scene
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import PointsLayer, Scene
 from pellucid.rendering.transfer import TransferFunction

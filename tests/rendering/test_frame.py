@@ -9,7 +9,7 @@ from PIL import Image
 
 import pellucid
 from pellucid.errors import InvalidInput
-from pellucid.rendering.automatic.volumes import automatic_scene
+from pellucid.rendering.first_view.volumes import automatic_scene
 from pellucid.rendering.renderer import Renderer
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from pellucid.errors import InvalidInput, NotFound
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.automatic.geometry import with_scenery
 from pellucid.rendering.camera import Camera, framing
+from pellucid.rendering.first_view.geometry import with_scenery
 from pellucid.rendering.frame import Frame, to_rgba8
 from pellucid.rendering.geometry.isosurfaces import extract_isosurface
 from pellucid.rendering.geometry.shapes import Mesh, Points, in_memory

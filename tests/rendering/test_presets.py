@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pellucid.errors import InvalidInput
-from pellucid.rendering.automatic.volumes import automatic_scene
+from pellucid.rendering.first_view.volumes import automatic_scene
 from pellucid.rendering.presets.builtin import PRESETS, preset_names
 from pellucid.rendering.presets.color_maps import color_points
 from pellucid.rendering.presets.color_spaces import resampled

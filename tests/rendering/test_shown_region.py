@@ -9,9 +9,9 @@ import pytest
 from pellucid.box import Box
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.automatic.shown_region import fit_camera
-from pellucid.rendering.automatic.volumes import automatic_scene
 from pellucid.rendering.camera import Camera
+from pellucid.rendering.first_view.shown_region import fit_camera
+from pellucid.rendering.first_view.volumes import automatic_scene
 from pellucid.rendering.geometry.shapes import Points
 from pellucid.rendering.scene import ClipPlane, PointsLayer, Scene
 from pellucid.volume.volume import Volume

@@ -9,9 +9,9 @@ import pytest
 from pellucid.formats.orientation import Orientation
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.annotations import Annotations, annotated, axes
-from pellucid.rendering.automatic.orientation import index_signs
-from pellucid.rendering.automatic.volumes import automatic_camera, automatic_scene
 from pellucid.rendering.camera import Camera
+from pellucid.rendering.first_view.orientation import index_signs
+from pellucid.rendering.first_view.volumes import automatic_camera, automatic_scene
 from pellucid.rendering.geometry.isosurfaces import extract_isosurface
 from pellucid.rendering.geometry.shapes import Mesh
 from pellucid.rendering.renderer import Renderer

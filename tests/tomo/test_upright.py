@@ -9,7 +9,7 @@ import pytest
 
 from pellucid.formats.orientation import Orientation
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.automatic.volumes import automatic_camera, automatic_scene
+from pellucid.rendering.first_view.volumes import automatic_camera, automatic_scene
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene, Transform, VolumeLayer
 from pellucid.rendering.slice_image import SliceImage, axis_rectangle

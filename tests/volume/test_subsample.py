@@ -9,7 +9,7 @@ from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.flat.reader_writer import FlatReader
 from pellucid.formats.location import Location
 from pellucid.formats.neural_field.format import NeuralReader
-from pellucid.rendering.automatic.volumes import automatic_scene
+from pellucid.rendering.first_view.volumes import automatic_scene
 from pellucid.volume import subsample
 from pellucid.volume.subsample import subsampled
 from pellucid.volume.volume import Volume, open_volume

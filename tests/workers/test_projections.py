@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 import pytest
 
-from pellucid.rendering.automatic.volumes import stack_scene
+from pellucid.rendering.first_view.volumes import stack_scene
 from pellucid.tomo.scan_files.projection_guess import resembles_projections
 from pellucid.volume.volume import Volume, open_volume
 from pellucid.workers.queries.describe import facts_of

@@ -9,7 +9,7 @@ import pytest
 
 from pellucid.device import choose, choose_all
 from pellucid.errors import DeviceUnavailable
-from pellucid.rendering.automatic.volumes import automatic_scene
+from pellucid.rendering.first_view.volumes import automatic_scene
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene, ShadingName
 from pellucid.volume import subsample

@@ -10,7 +10,7 @@ import pytest
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Reader
 from pellucid.formats.registry import open_reader
-from pellucid.rendering.automatic.volumes import automatic_scene
+from pellucid.rendering.first_view.volumes import automatic_scene
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.scene import SliceLayer
 from pellucid.volume import open_files

@@ -36,11 +36,11 @@ from pellucid.instance.reconstruction.denoising import DenoisingStore
 from pellucid.instance.reconstruction.drafts import DraftStore
 from pellucid.instance.reconstruction.previews import PreviewRequests
 from pellucid.instance.scene import edits
+from pellucid.instance.scene.camera_fitting import CameraFitter
 from pellucid.instance.scene.catalogue import Catalogue, choices
-from pellucid.instance.scene.first_view import FirstView
 from pellucid.instance.scene.history import History, ScenePair
 from pellucid.instance.scene.label_tables import LabelTables
-from pellucid.instance.scene.painted_volumes import PaintedVolumes
+from pellucid.instance.scene.painting_history import PaintedVolumes
 from pellucid.instance.scene.painting_turns import PaintingTurns
 from pellucid.instance.scene.running_models import RunningModels
 from pellucid.instance.scene.shadings import Shadings
@@ -99,7 +99,7 @@ class Session:
         self.picturing.drawable = self.shadings.drawable
         self.picturing.holder = lambda: self.members.get(self.controls.holder or "")
         self.picturing.is_watched = lambda: bool(self.members)
-        self.label_tables, self.first_view = LabelTables(self.worker), FirstView(self)
+        self.label_tables, self.fitter = LabelTables(self.worker), CameraFitter(self)
         self.painted, self.models = PaintedVolumes(), RunningModels(self)
         self.painting_turns = PaintingTurns(self.painted, lambda: self.history.scene, self.painted_changed)
         self.slicing = SliceViews(self)
@@ -211,7 +211,7 @@ class Session:
         if member is not None and (member.size != self.picturing.size or not self.timing.frames):
             self.picturing.size = member.size
             self.picturing.request_frame(is_moving=bool(self.timing.frames))
-            self.first_view.adapt()
+            self.fitter.adapt()
         self.picturing.start_next()  # Changes without a client were not drawn.
 
     def require_controls(self, capability: Capability, link: str) -> None:

@@ -1,7 +1,7 @@
 """Scene: what to draw, as plain data.
 
 Here: Scene and its parts, to and from JSON, versions and their migrations.
-Not here: how it is drawn (reference, renderer), what the first image should show (automatic).
+Not here: how it is drawn (reference, renderer), what the first image should show (first_view).
 """
 
 import json

@@ -1,7 +1,7 @@
 """Transfer functions: which colour and how much opacity a value gets.
 
 Here: TransferFunction, with what gradients make of it, and baking it into the tables that kernels read.
-Not here: named colour maps (color_maps), choosing one from a histogram (automatic).
+Not here: named colour maps (color_maps), choosing one from a histogram (first_view).
 """
 
 from dataclasses import dataclass

@@ -17,7 +17,8 @@ from pellucid.agent.hub.environment import HubEnvironment
 from pellucid.agent.hub.oauth import LASTS_S, OAuthLogin
 from pellucid.agent.hub.users import HubUnavailable, HubUsers
 from pellucid.agent.proxy.request_head import RequestHead
-from pellucid.instance.access.auth import HEADERS, SESSION, is_cross_origin
+from pellucid.instance.access.auth import HEADERS, SESSION
+from pellucid.instance.access.origins import is_cross_origin
 from pellucid.instance.access.refusal_page import refusal_page
 
 COOKIE, STATE_COOKIE, SESSION_COOKIE = "pellucid-agent", "pellucid-log-in", "jupyterhub-session-id"

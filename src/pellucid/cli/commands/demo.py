@@ -97,7 +97,7 @@ def _reconstructed(scan: Path, target: Path, device: str | None) -> Volume:
 
 def _look(volume: Volume) -> str:
     """A state of the viewer: walls of beads in ivory, kernels in copper, the front cut away, corners in the dark."""
-    from pellucid.rendering.automatic.volumes import automatic_scene
+    from pellucid.rendering.first_view.volumes import automatic_scene
     from pellucid.rendering.scene import ClipPlane
     from pellucid.rendering.transfer import TransferFunction
 

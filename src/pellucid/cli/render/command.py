@@ -32,9 +32,9 @@ from pellucid.errors import InvalidInput
 from pellucid.formats.local_files import write_whole
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.automatic.orientation import SIDES, VIEWS
 from pellucid.rendering.camera_path import CameraPath, turntable
 from pellucid.rendering.figures.image_files import KINDS, pixel_size, save_figure
+from pellucid.rendering.first_view.orientation import SIDES, VIEWS
 from pellucid.rendering.frame import save_image
 from pellucid.rendering.movie import clear_movie_folder, is_movie, save_movie
 from pellucid.rendering.presets.builtin import PRESETS

@@ -1,7 +1,7 @@
 """The scene that the arguments of ``pellucid render`` describe.
 
 Here: a volume's first image or a saved scene, changed by the options that were given.
-Not here: the options themselves (render), what the first image is (rendering.automatic).
+Not here: the options themselves (render), what the first image is (rendering.first_view).
 """
 
 import argparse
@@ -16,11 +16,11 @@ from pellucid.box import Box
 from pellucid.cli.arguments import source_location
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
-from pellucid.rendering.automatic.geometry import with_scenery
-from pellucid.rendering.automatic.volumes import automatic_scene, linear_transfer
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.cinematic.options import BUILT_IN, Cinematic
 from pellucid.rendering.figures.image_files import scene_in_image
+from pellucid.rendering.first_view.geometry import with_scenery
+from pellucid.rendering.first_view.volumes import automatic_scene, linear_transfer
 from pellucid.rendering.geometry.isosurfaces import check_isovalue
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.layers.label_placement import place_labels

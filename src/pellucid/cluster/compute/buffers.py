@@ -1,7 +1,7 @@
 """The Worker's buffers, seen from its child.
 
 Here: SharedBuffers: memory that was handed over, and blocks in it as arrays.
-Not here: whose memory it is (worker.memory).
+Not here: whose memory it is (worker.device_buffers).
 """
 
 from typing import Any

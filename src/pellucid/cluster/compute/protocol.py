@@ -28,7 +28,7 @@ class ForgetBuffers:
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """A block in a buffer: as worker.memory.BlockArray."""
+    """A block in a buffer: as worker.device_buffers.BlockArray."""
 
     buffer: int
     dtype: str

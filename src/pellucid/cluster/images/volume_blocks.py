@@ -13,7 +13,7 @@ from pellucid.cluster.blocks import DeviceBlock
 from pellucid.cluster.context import current_context
 from pellucid.cluster.functions import persist_gpu, read_block
 from pellucid.cluster.handles import WorkerId
-from pellucid.cluster.worker.memory import array_bytes
+from pellucid.cluster.worker.device_buffers import array_bytes
 from pellucid.device import never_cancelled
 from pellucid.errors import BlockLost, Cancelled, NotEnoughMemory
 from pellucid.volume.volume import Volume

@@ -12,7 +12,7 @@ from weakref import WeakSet
 
 from pellucid.cluster.compute import protocol
 from pellucid.cluster.operations import ComputeBlock
-from pellucid.cluster.worker.memory import BlockArray, DeviceBuffer, DeviceMemory
+from pellucid.cluster.worker.device_buffers import BlockArray, DeviceBuffer, DeviceMemory
 from pellucid.workers.array_store import ArrayStore
 from pellucid.workers.folder_limit import FolderLimit
 from pellucid.workers.process import Deadlines, ExitReason, WorkerCommand, WorkerProcess

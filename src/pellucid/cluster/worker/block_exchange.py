@@ -14,7 +14,7 @@ from pellucid.box import Box, triple
 from pellucid.cluster.handles import Handle, WorkerId
 from pellucid.cluster.operations import BlockPart
 from pellucid.cluster.worker.block_store import BlockStore
-from pellucid.cluster.worker.memory import BlockArray
+from pellucid.cluster.worker.device_buffers import BlockArray
 from pellucid.errors import BlockLost, InvalidInput, Unreachable
 from pellucid.formats.protocol import Voxels
 from pellucid.transport.address import Address

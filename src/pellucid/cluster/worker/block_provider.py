@@ -11,7 +11,7 @@ import numpy as np
 from pellucid.box import Box, Shape
 from pellucid.cluster.handles import Handle
 from pellucid.cluster.worker.block_store import BlockStore
-from pellucid.cluster.worker.memory import BlockArray
+from pellucid.cluster.worker.device_buffers import BlockArray
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared_memory import SharedArray
 

@@ -1,7 +1,7 @@
 """The blocks of a Worker: cached until memory is short, or persistent until they are released.
 
 Here: BlockStore: handles of blocks, room for new ones, what goes when there is none.
-Not here: the bytes (memory), what is done with blocks (chain_runner).
+Not here: the bytes (device_buffers), what is done with blocks (chain_runner).
 """
 
 import threading
@@ -17,7 +17,7 @@ import numpy as np
 from pellucid.box import Shape
 from pellucid.cluster.handles import Handle, WorkerId
 from pellucid.cluster.operations import NO_HALO, KeepMode
-from pellucid.cluster.worker.memory import BlockArray, DeviceMemory, array_bytes
+from pellucid.cluster.worker.device_buffers import BlockArray, DeviceMemory, array_bytes
 from pellucid.errors import BlockLost, NotEnoughMemory
 from pellucid.formats.shared_memory import SharedArray
 

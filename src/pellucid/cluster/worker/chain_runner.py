@@ -18,7 +18,7 @@ from pellucid.cluster.operations import Operation
 from pellucid.cluster.worker.block_child import BlockChild
 from pellucid.cluster.worker.block_exchange import BlockExchange
 from pellucid.cluster.worker.block_store import BlockStore
-from pellucid.cluster.worker.memory import BlockArray
+from pellucid.cluster.worker.device_buffers import BlockArray
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared_memory import SharedArray

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pellucid.box import Box
-from pellucid.cluster.worker.memory import BlockArray
+from pellucid.cluster.worker.device_buffers import BlockArray
 from pellucid.cluster.worker.spare_buffers import SpareBuffers
 from pellucid.device import choose, runtime, synchronize
 from pellucid.formats.protocol import Voxels

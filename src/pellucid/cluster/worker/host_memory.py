@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pellucid.box import Box
-from pellucid.cluster.worker.memory import PAGE_BYTES, BlockArray
+from pellucid.cluster.worker.device_buffers import PAGE_BYTES, BlockArray
 from pellucid.cluster.worker.spare_buffers import SpareBuffers
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared_memory import SharedArray

@@ -12,8 +12,8 @@ import threading
 from pathlib import Path
 
 from pellucid.cluster.nodes.folders import WorkerFolder, WorkerRecord, WorkerSpec
+from pellucid.cluster.worker.device_buffers import DeviceMemory
 from pellucid.cluster.worker.host_memory import HostMemory
-from pellucid.cluster.worker.memory import DeviceMemory
 from pellucid.cluster.worker.server import DeviceWorker, WorkerSetup
 from pellucid.errors import PellucidError
 from pellucid.jobs.process_identity import ProcessId

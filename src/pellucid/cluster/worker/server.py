@@ -22,8 +22,8 @@ from pellucid.cluster.worker.block_exchange import BlockExchange
 from pellucid.cluster.worker.block_provider import PeerBlocks
 from pellucid.cluster.worker.block_store import BlockStore
 from pellucid.cluster.worker.chain_runner import ChainResult, ChainRunner, described
+from pellucid.cluster.worker.device_buffers import DeviceMemory, array_bytes
 from pellucid.cluster.worker.lease import WorkerLease
-from pellucid.cluster.worker.memory import DeviceMemory, array_bytes
 from pellucid.errors import Cancelled, InvalidInput, PellucidError, TokenRejected, TransferInterrupted
 from pellucid.formats.shared_memory import SharedArray
 from pellucid.transport.acceptor import Acceptor

@@ -1,14 +1,13 @@
 """Authentication, before every route, for HTTP and WebSocket.
 
 Here: TokenMiddleware, which reads the secret of a request and says what it allows; the headers of every answer.
-Not here: the secrets (sessions), what the routes do (routes), the proof on a page's WebSocket (connection).
+Not here: the secrets (sessions), pages of other addresses (origins), what the routes do (routes), the proof on a page's
+WebSocket (connection).
 
 A program shows its secret in ``Authorization: Bearer SECRET``, a page in ``Pellucid-Session: TOKEN``: behind a Hub the
 first is the Hub's. A download, which can have no header, has ``?ticket=``. Cookies are not used: a browser sends
 them to every port of this machine, and other users can listen there.
 """
-
-from urllib.parse import urlsplit
 
 from starlette._utils import get_route_path
 from starlette.datastructures import Headers, MutableHeaders
@@ -16,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pellucid.errors import NotAllowed
+from pellucid.instance.access.origins import is_cross_origin
 from pellucid.instance.access.refusal_page import STYLE_HASH, refusal_response
 from pellucid.instance.access.sessions import ASK_OWNER, Access, AccessChannel, Grant
 
@@ -87,26 +87,6 @@ class TokenMiddleware:
             return self._access.grant_of_ticket(ticket, target, channel)
         bearer = headers.get("authorization", "").removeprefix("Bearer ").strip()
         return self._access.grant(headers.get(SESSION) or bearer, channel)
-
-
-def is_cross_origin(origin: str | None, host: str, forwarded: str) -> bool:
-    """Whether a page from elsewhere asks. forwarded: what a proxy says it was asked for, which no page can say.
-
-    >>> is_cross_origin("https://site.org", "node:8443", "site.org")
-    False
-    >>> is_cross_origin("https://elsewhere.org", "site.org", "")
-    True
-    """
-    known = {host, *(name.strip() for name in forwarded.split(","))} - {""}
-    return origin is not None and _host_of(origin) not in known
-
-
-def _host_of(origin: str) -> str:
-    """Host and port of an address; nothing where it is none."""
-    try:
-        return urlsplit(origin).netloc
-    except ValueError:
-        return ""
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, error: NotAllowed) -> None:

@@ -27,8 +27,8 @@ from pellucid.instance.protocol.http_bodies import ArrayOffer
 from pellucid.instance.scene import loading
 from pellucid.instance.scene.history import ScenePair
 from pellucid.instance.session import Session
-from pellucid.rendering.automatic.value_range import BINS, air_threshold
-from pellucid.rendering.automatic.volumes import automatic_camera, automatic_transfer
+from pellucid.rendering.first_view.value_range import BINS, air_threshold
+from pellucid.rendering.first_view.volumes import automatic_camera, automatic_transfer
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.scene import VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
@@ -203,12 +203,12 @@ class LiveVolume:
     async def _describe(self) -> None:
         session, is_labels = self._session, self._offer.how == "labels"
         question = lambda request: requests.Describe(  # noqa: E731
-            request, self.source, is_labels, session.first_view.aspect
+            request, self.source, is_labels, session.fitter.aspect
         )
         described = await asyncio.wrap_future(session.worker.send_request("describing", question))
         session.catalogue.add(self.source, described)
-        if session.history.scene.camera == session.first_view.camera:  # No client has moved it.
-            session.first_view.look(described.camera)
+        if session.history.scene.camera == session.fitter.camera:  # No client has moved it.
+            session.fitter.look(described.camera)
         placed = self._layer.transform if self._layer is not None else described.volume.transform
         self._replace(replace(described.volume, transform=placed), is_moving=False)
         if described.facts.is_estimated:

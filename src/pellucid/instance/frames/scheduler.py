@@ -142,11 +142,11 @@ class FrameScheduler:
 
     def _is_taken(self) -> bool:
         holder = self.holder()
-        return holder is None or holder.can_take_frame
+        return holder is None or holder.frames.can_send
 
     def _level(self) -> QualityLevel:
         holder = self.holder()
-        return LEVELS[0] if holder is None else holder.quality.level
+        return LEVELS[0] if holder is None else holder.frames.quality.level
 
     def _begin(self, is_exact: bool) -> None:
         history = self._history

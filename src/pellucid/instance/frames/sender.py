@@ -1,7 +1,7 @@
 """From rendered images to encoded frames at every client.
 
 Here: FrameSender: encoding beside the next drawing, once for everyone who takes the same encoding; the newest wins.
-Not here: what is drawn and when (scheduler), codecs (encoders), the wire (connection).
+Not here: what is drawn and when (scheduler), codecs (encoders), what each client can take (flow_control).
 """
 
 import asyncio
@@ -86,7 +86,7 @@ class FrameSender:
     def resend_last(self, member: ConnectedClient) -> None:
         """Send the current image to a new client, and prepare its first frame."""
         for image in self._last.values():
-            member.send_frame(image)
+            member.frames.send(image)
         if member.wants_video and not self._is_prepared:
             self._is_prepared = True
             self._threads.submit(prepare_video)
@@ -117,7 +117,7 @@ class FrameSender:
 
     async def _send(self, shot: RenderedFrame, encoding: Encoding, order: int) -> None:
         takers = self._takers(encoding)
-        if encoding != "png" and not any(member.can_take_frame for member in takers):
+        if encoding != "png" and not any(member.frames.can_send for member in takers):
             self._timing.dropped += 1  # Before it was encoded: a video has no gap, and needs no key frame.
             return
         async with self._turns[encoding]:  # One frame after the other: those of a video build on the ones before.
@@ -136,7 +136,7 @@ class FrameSender:
         image = EncodedFrame(replace(image.header, times_ms=times, sent_at_ms=sent_at_ms), image.encoded)
         if image.header.encoding != "h264":
             self._last[shot.view] = image
-        self._timing.dropped += sum(not member.send_frame(image) for member in takers)
+        self._timing.dropped += sum(not member.frames.send(image) for member in takers)
 
     def _newest_sent(self, view: View, encoding: Encoding) -> int:
         """To any of those who take this encoding; the exact image goes to everyone."""
@@ -152,7 +152,7 @@ class FrameSender:
 
     def _needs_key(self, takers: list[ConnectedClient]) -> bool:
         """Whether a key frame is due: at once for the owner; guests get one together, at most every second."""
-        waiting = [member for member in takers if member.needs_key and member.can_take_frame]
+        waiting = [member for member in takers if member.frames.needs_key and member.frames.can_send]
         is_due = self._clock() - self._key_at >= GUEST_KEY_S
         if not waiting or not (is_due or any(member.requester.is_owner for member in waiting)):
             return False
@@ -162,7 +162,7 @@ class FrameSender:
     def _drop(self, takers: list[ConnectedClient]) -> None:
         self._timing.dropped += 1
         for member in takers:
-            member.needs_key = True  # A gap in the video.
+            member.frames.needs_key = True  # A gap in the video.
 
     def _still(self, shot: RenderedFrame, encoding: Encoding) -> bytes:
         if encoding == "png":

@@ -16,7 +16,7 @@ from pellucid.errors import InvalidInput
 from pellucid.instance.access.capabilities import allows
 from pellucid.instance.access.guest_limits import check_screenshot
 from pellucid.instance.access.route_rules import needs
-from pellucid.instance.access.source_checks import check_change
+from pellucid.instance.access.scene_checks import check_change
 from pellucid.instance.frames.encoders import encode_png
 from pellucid.instance.protocol import http_bodies, view_bodies
 from pellucid.instance.protocol.client_messages import SetCamera
@@ -27,7 +27,7 @@ from pellucid.instance.scene import loading
 from pellucid.instance.scene.catalogue import choices
 from pellucid.instance.scene.history import ScenePair
 from pellucid.instance.version import PRODUCT
-from pellucid.rendering.automatic.preset_look import preset_look
+from pellucid.rendering.first_view.preset_look import preset_look
 from pellucid.rendering.presets.files import read_preset, to_paraview
 from pellucid.rendering.scene import VolumeLayer
 from pellucid.workers.protocol import replies, requests
@@ -90,8 +90,8 @@ async def look(change: view_bodies.CameraChange, session: Here, has: Has) -> htt
 @router.post("/camera/fit", dependencies=HEAVY)
 async def fit_camera(requested: view_bodies.FitRequest, session: Here) -> view_bodies.FittedCamera:
     """A camera that sees all that transfer functions and clipping leave visible. It is not set."""
-    camera = await session.first_view.fit(session.history.scene, requested.aspect, is_from_here=requested.is_from_here)
-    session.first_view.camera = camera
+    camera = await session.fitter.fit(session.history.scene, requested.aspect, is_from_here=requested.is_from_here)
+    session.fitter.camera = camera
     return view_bodies.FittedCamera(camera)
 
 
@@ -100,7 +100,7 @@ async def restore_first_view(session: Here, has: Has, by: By) -> http_bodies.Rev
     """Colours, opacities, light and camera as they were at first."""
     session.require_controls(has, by.link)
     session.idle.touch()
-    return http_bodies.Revision(await session.first_view.restore())
+    return http_bodies.Revision(await session.fitter.restore())
 
 
 @router.get(

@@ -14,7 +14,7 @@ from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.location import Location
 from pellucid.formats.shared_memory import SharedArray
 from pellucid.instance.access.guest_limits import check_texts
-from pellucid.instance.access.source_checks import check_kinds, check_sources
+from pellucid.instance.access.scene_checks import check_kinds, check_sources
 from pellucid.instance.protocol.http_bodies import Loaded, SavedState
 from pellucid.instance.scene.catalogue import How, kinds_of, placed
 from pellucid.instance.scene.history import ScenePair
@@ -34,14 +34,14 @@ def load_first(session: Session, source: str) -> None:
     if not (location.is_memory or location.is_remote):
         session.roots.add_opened(location.local.absolute().parent)
     described: replies.SourceDescribed = session.worker.send_request(
-        "describing", lambda request: requests.Describe(request, source, aspect=session.first_view.aspect)
+        "describing", lambda request: requests.Describe(request, source, aspect=session.fitter.aspect)
     ).result()
     pair = placed(ScenePair(session.history.scene), described, "replace")
     if described.facts is None or not described.facts.is_estimated:
         session.worker.screenshot(requests.ViewSpec(pair.scene, 64, 64)).result()
     session.catalogue.add(source, described)
     session.history.begin(pair)
-    session.first_view.camera = pair.scene.camera
+    session.fitter.camera = pair.scene.camera
     _remember(session, source)
 
 
@@ -68,7 +68,7 @@ def restore_first(session: Session, state: SavedState) -> None:
 
 async def load(session: Session, source: str, how: How, name: str = "") -> Loaded:
     """Describe a source and put it into the scene."""
-    aspect = session.first_view.aspect
+    aspect = session.fitter.aspect
     question = lambda request: requests.Describe(request, source, how == "labels", aspect)  # noqa: E731
     with session.idle.held_off(), session.worker_events.busy("loading"):
         described = await asyncio.wrap_future(session.worker.send_request("describing", question))
@@ -98,7 +98,7 @@ def place(session: Session, described: replies.SourceDescribed, how: How) -> Vol
         described = replace(described, volume=_over_volume(session, described))
     take(session, placed(session.history.pair, described, how))
     if session.history.scene.camera == described.camera:
-        session.first_view.camera = described.camera
+        session.fitter.camera = described.camera
     return described.volume
 
 

@@ -1,7 +1,7 @@
 """Painting labels: brush and eraser.
 
 Here: paint, a path of the brush that becomes a revision of the scene; save, the labels as a new file.
-Not here: which voxels a brush touches (volume.brush), undo of voxels (painted_volumes), whose turn it is
+Not here: which voxels a brush touches (volume.brush), undo of voxels (painting_history), whose turn it is
 (painting_turns).
 
 The file that labels were opened from is never changed: the first path makes a copy in memory, which the layer shows
@@ -23,7 +23,7 @@ from pellucid.formats.shared_memory import SharedArray
 from pellucid.instance.protocol.measuring import PaintRequest
 from pellucid.instance.scene import loading
 from pellucid.instance.scene.history import ScenePair
-from pellucid.instance.scene.painted_volumes import PaintedVolume
+from pellucid.instance.scene.painting_history import PaintedVolume
 from pellucid.instance.scene.slice_plans import AXES
 from pellucid.instance.session import Session
 from pellucid.rendering.scene import VolumeLayer

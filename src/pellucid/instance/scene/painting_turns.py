@@ -1,7 +1,7 @@
 """Who paints next, and painted voxels that follow the scene.
 
 Here: PaintingTurns.
-Not here: painting (painting), the states of painted volumes (painted_volumes).
+Not here: painting (painting), the states of painted volumes (painting_history).
 """
 
 import asyncio
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from weakref import WeakValueDictionary
 
 from pellucid.box import Box
-from pellucid.instance.scene.painted_volumes import PaintedVolumes
+from pellucid.instance.scene.painting_history import PaintedVolumes
 from pellucid.rendering.scene import Scene
 
 MAX_VOXELS_AT_ONCE = 2**20

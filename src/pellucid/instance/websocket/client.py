@@ -1,24 +1,22 @@
-"""One client of an instance: the encodings that it supports, and the frames that it has to acknowledge.
+"""One client of an instance: what it supports, and the messages that wait to be sent to it.
 
 Here: ConnectedClient and its Outbox; Requester, who asks.
-Not here: the WebSocket (connection), who has the controls (controls).
+Not here: the WebSocket (connection), who has the controls (controls), when frames are sent (frames.flow_control).
 """
 
 import asyncio
 import itertools
-import time
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
 from pellucid.instance.access.capabilities import allows
-from pellucid.instance.frames.quality import AdaptiveQuality
-from pellucid.instance.protocol.client_messages import Acknowledge, Probe, ProbeSlice
+from pellucid.instance.frames.flow_control import FlowControl
+from pellucid.instance.protocol.client_messages import Probe, ProbeSlice
 from pellucid.instance.protocol.codec import EncodedFrame, to_text
 from pellucid.instance.protocol.server_messages import (
     CameraMoved,
     CrossHair,
-    FrameHeader,
     IdleStatus,
     LayerList,
     Outgoing,
@@ -28,11 +26,9 @@ from pellucid.instance.protocol.server_messages import (
     WorkerStatus,
 )
 from pellucid.instance.protocol.server_messages import ControlsStatus as ControlsMessage
-from pellucid.instance.protocol.shared_types import Capability, Client, Encoding, View
+from pellucid.instance.protocol.shared_types import Capability, Client, Encoding
 
 MAX_WAITING = 512
-MAX_IN_FLIGHT = 2
-"""Frames that were sent and not acknowledged: one is drawn by the page while the next travels."""
 
 
 class ConnectionEnded(Exception):
@@ -117,25 +113,24 @@ def _key_of(reply: Outgoing | EncodedFrame[Any]) -> Hashable:
 
 @dataclass
 class ConnectedClient:
-    """needs_key: of the video, before anything else of it can be shown. probe, next_probe: the question that the Worker
-    answers, and the one after it. opening: a patch that names something new. link: the share link that it came with.
-    token: for its HTTP requests. seen_sources: of all scenes that were shown to it. owed: of each view, the frame that
-    was held back because too many were under way."""
+    """probe, next_probe: the question that the Worker answers, and the one after it. opening: a patch that names
+    something new. link: the share link that it came with. token: for its HTTP requests. seen_sources: of all scenes
+    that were shown to it. frames: when they are sent."""
 
     client: Client
     size: tuple[int, int]
     encodings: tuple[Encoding, ...]
     outbox: Outbox = field(default_factory=Outbox)
-    quality: AdaptiveQuality = field(default_factory=AdaptiveQuality)
-    needs_key: bool = True
     probe: "asyncio.Task[None] | None" = None
     opening: "asyncio.Task[None] | None" = None
     next_probe: Probe | ProbeSlice | None = None
     link: str = ""
     token: str = field(default="", repr=False)
     seen_sources: set[str] = field(default_factory=set)
-    _under_way: dict[int, float] = field(default_factory=dict)
-    _held_back: dict[View, EncodedFrame[FrameHeader]] = field(default_factory=dict)
+    frames: FlowControl = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.frames = FlowControl(self.outbox.put)
 
     @property
     def id(self) -> str:
@@ -146,38 +141,5 @@ class ConnectedClient:
         return Requester(self.client.capability, self.link)
 
     @property
-    def can_take_frame(self) -> bool:
-        return len(self._under_way) < MAX_IN_FLIGHT
-
-    @property
     def wants_video(self) -> bool:
         return "h264" in self.encodings
-
-    def send_frame(self, image: EncodedFrame[FrameHeader]) -> bool:
-        """Send it, or keep it for later where it stands alone. Whether it was sent."""
-        header = image.header
-        if header.encoding == "h264" and not (header.is_key or not self.needs_key):
-            return False
-        if not self.can_take_frame:
-            if header.encoding == "h264":
-                self.needs_key = True
-            else:
-                self._held_back[header.view] = image
-            return False
-        self._held_back.pop(header.view, None)
-        self.needs_key = self.needs_key and header.encoding != "h264"
-        self._under_way[header.number] = time.monotonic()
-        self.outbox.put(image)
-        return True
-
-    def acknowledge(self, message: Acknowledge) -> float | None:
-        """The milliseconds that a frame was on the wire; None for a frame that was not sent."""
-        sent = self._under_way.pop(message.number, None)
-        for view in list(self._held_back):
-            if self.can_take_frame:
-                self.send_frame(self._held_back.pop(view))
-        if sent is None:
-            return None
-        wire_ms = max(0.0, (time.monotonic() - sent) * 1000 - message.decode_ms - message.paint_ms)
-        self.quality.add_sample(wire_ms)
-        return wire_ms

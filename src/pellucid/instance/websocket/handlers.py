@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.instance.access.capabilities import require
 from pellucid.instance.access.redaction import refuse
-from pellucid.instance.access.source_checks import check_change, check_step_back
+from pellucid.instance.access.scene_checks import check_change, check_step_back
 from pellucid.instance.protocol import client_messages
 from pellucid.instance.protocol.server_messages import CameraMoved, ProbeResult
 from pellucid.instance.protocol.shared_types import Hit
@@ -69,7 +69,7 @@ def _rest(session: Session, member: ConnectedClient, message: client_messages.In
         case client_messages.Resize(width, height):
             session.resize(member, (width, height))
         case client_messages.RequestKeyFrame():
-            member.needs_key = True
+            member.frames.needs_key = True
         case client_messages.Undo(request) | client_messages.Redo(request):
             is_undo, history = isinstance(message, client_messages.Undo), session.history
             check_step_back(history.previous if is_undo else history.next, member)
@@ -79,7 +79,7 @@ def _rest(session: Session, member: ConnectedClient, message: client_messages.In
             scene = session.history.scene
             session.delivery.forget()
             session.change(ScenePair(scene, scene if is_on else None), member.id, request)
-            session.first_view.adapt()  # Each of the two images has half the width.
+            session.fitter.adapt()  # Each of the two images has half the width.
         case client_messages.RequestControls():
             session.controls.request(member.id)
             session.controls_changed()
@@ -128,7 +128,7 @@ async def _patch_later(
 
 
 def _acknowledge(session: Session, member: ConnectedClient, message: client_messages.Acknowledge) -> None:
-    wire_ms = member.acknowledge(message)
+    wire_ms = member.frames.acknowledge(message)
     if wire_ms is not None:
         session.timing.add("wire", wire_ms)
         session.timing.add("decode", message.decode_ms)

@@ -12,10 +12,10 @@ from pellucid.device import Device, launch, runtime, synchronize
 from pellucid.device.pinned_memory import to_host
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.annotations import annotated
-from pellucid.rendering.automatic.orientation import index_signs
 from pellucid.rendering.drawing.draw_pass import DeviceFrame, Stopwatch
 from pellucid.rendering.drawing.packing import NOTHING_THERE, Size
 from pellucid.rendering.figures.color_bar import with_color_bar
+from pellucid.rendering.first_view.orientation import index_signs
 from pellucid.rendering.frame import Frame, FrameStatistics, enlarged, enlarged_depth, full_resolution
 from pellucid.rendering.legend import with_legend
 from pellucid.rendering.scene import Scene

@@ -23,7 +23,7 @@ from pellucid.engines.output_check import check_output
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.automatic.orientation import is_mirrored, standing_of
+from pellucid.rendering.first_view.orientation import is_mirrored, standing_of
 from pellucid.rendering.geometry.mesh_files import format_of, write_arrays
 from pellucid.rendering.geometry.shapes import Mesh
 from pellucid.rendering.geometry.surface_extraction import SurfacePlace, extract_surface

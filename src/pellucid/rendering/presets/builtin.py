@@ -1,7 +1,7 @@
 """Built-in presets: colours, opacity and shading for a kind of image.
 
 Here: the presets that come with Pellucid, and which one a name stands for.
-Not here: colour maps (color_maps), where air ends in a volume (automatic), files of other programs (files).
+Not here: colour maps (color_maps), where air ends in a volume (first_view), files of other programs (files).
 """
 
 from dataclasses import dataclass, replace

@@ -158,7 +158,7 @@ def _text(file: str, **numbers: int) -> str:
 def median_cpu(window: int):
     """The running median over at most so many columns; a thread is some ranks of a slice, all columns."""
 
-    @wp.func_native(_text("rings.cpp", LANES=LANES, WINDOW=window))
+    @wp.func_native(_text("running_median.cpp", LANES=LANES, WINDOW=window))
     def walk(
         ranked: wp.array3d(dtype=wp.float32),
         size: wp.int32,
@@ -184,7 +184,7 @@ def median_cpu(window: int):
 def median_cuda(window: int):
     """The same; a thread is one rank of a slice, and SPAN columns."""
 
-    @wp.func_native(_text("rings.cu", WINDOW=window))
+    @wp.func_native(_text("running_median.cu", WINDOW=window))
     def walk(
         ranked: wp.array3d(dtype=wp.float32),
         size: wp.int32,

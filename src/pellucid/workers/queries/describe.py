@@ -15,9 +15,9 @@ from pellucid.box import Shape
 from pellucid.errors import DatasetAmbiguous, PellucidError, WrongDimensions
 from pellucid.formats.location import Location
 from pellucid.formats.orientation import describe_orientation
-from pellucid.rendering.automatic.geometry import with_scenery
-from pellucid.rendering.automatic.value_range import informative_range
-from pellucid.rendering.automatic.volumes import automatic_scene, stack_scene
+from pellucid.rendering.first_view.geometry import with_scenery
+from pellucid.rendering.first_view.value_range import informative_range
+from pellucid.rendering.first_view.volumes import automatic_scene, stack_scene
 from pellucid.rendering.geometry.mesh_files import MESH_FILES, load_mesh
 from pellucid.rendering.geometry.point_files import POINT_FILES, load_points
 from pellucid.rendering.geometry.shapes import Points

@@ -1,10 +1,10 @@
 """The camera that sees all that a scene shows.
 
 Here: fit, which finds the volumes, points and meshes of a scene.
-Not here: what of them is shown (rendering.automatic.shown_region), the first view of a file (describe).
+Not here: what of them is shown (rendering.first_view.shown_region), the first view of a file (describe).
 """
 
-from pellucid.rendering.automatic.shown_region import fit_camera
+from pellucid.rendering.first_view.shown_region import fit_camera
 from pellucid.rendering.geometry.mesh_files import load_mesh
 from pellucid.rendering.geometry.point_files import load_points
 from pellucid.rendering.geometry.shapes import Mesh, Points

@@ -7,7 +7,7 @@ Not here: the presets (presets.builtin), the first image of a volume, which look
 from dataclasses import replace
 
 from pellucid.errors import InvalidInput
-from pellucid.rendering.automatic.volumes import BRIGHTENING
+from pellucid.rendering.first_view.volumes import BRIGHTENING
 from pellucid.rendering.presets.builtin import PRESETS, preset_names
 from pellucid.rendering.presets.color_maps import color_points
 from pellucid.rendering.scene import VolumeLayer

@@ -8,11 +8,11 @@ import pytest
 
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.automatic.orientation import VIEWS, find_up_axis, view_direction
-from pellucid.rendering.automatic.value_range import BINS, air_threshold, informative_histogram
-from pellucid.rendering.automatic.volumes import automatic_camera, automatic_scene, holds_labels
 from pellucid.rendering.camera import ANGLE_DEG, framing
 from pellucid.rendering.camera_path import turntable
+from pellucid.rendering.first_view.orientation import VIEWS, find_up_axis, view_direction
+from pellucid.rendering.first_view.value_range import BINS, air_threshold, informative_histogram
+from pellucid.rendering.first_view.volumes import automatic_camera, automatic_scene, holds_labels
 from pellucid.rendering.renderer import Renderer
 from pellucid.volume.volume import Volume, open_volume
 from tests.shared_data import shared

@@ -10,7 +10,8 @@ from math import inf
 from pathlib import Path
 
 from pellucid.rendering.annotations import Annotations
-from pellucid.rendering.automatic.orientation import (
+from pellucid.rendering.camera import Camera, framing_points
+from pellucid.rendering.first_view.orientation import (
     View,
     facing,
     front_in_world,
@@ -19,9 +20,8 @@ from pellucid.rendering.automatic.orientation import (
     upright_axis,
     view_direction,
 )
-from pellucid.rendering.automatic.shown_region import brighter_than, filled_corners
-from pellucid.rendering.automatic.value_range import air_threshold, informative_histogram, value_window
-from pellucid.rendering.camera import Camera, framing_points
+from pellucid.rendering.first_view.shown_region import brighter_than, filled_corners
+from pellucid.rendering.first_view.value_range import air_threshold, informative_histogram, value_window
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.presets.builtin import PRESETS, check_preset, is_preset_file, preset_from_file
 from pellucid.rendering.presets.color_maps import color_points

@@ -1,4 +1,4 @@
-// The same for one rank, in registers: the loops are unrolled for the largest window, and a smaller one is filled up
+// The running median for one rank, in registers: the loops are unrolled for the largest window, and a smaller one is filled up
 // with infinities, which stay at the end.
 float window[WINDOW + 1];
 const int columns = ranked.shape[1];

@@ -1,7 +1,7 @@
 """Sizes, colours and a camera for points and meshes without settings.
 
 Here: adding them to a scene by their names.
-Not here: the first image of a volume (automatic).
+Not here: the first image of a volume (first_view).
 """
 
 from collections.abc import Sequence

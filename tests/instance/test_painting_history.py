@@ -7,8 +7,8 @@ import pytest
 
 from pellucid.box import Box
 from pellucid.formats.shared_memory import SharedArray
-from pellucid.instance.scene import painted_volumes, painting_turns
-from pellucid.instance.scene.painted_volumes import PaintedVolume, PaintedVolumes
+from pellucid.instance.scene import painting_history, painting_turns
+from pellucid.instance.scene.painting_history import PaintedVolume, PaintedVolumes
 from pellucid.instance.scene.painting_turns import PaintingTurns
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.scene import Scene, VolumeLayer
@@ -42,7 +42,7 @@ def test_the_oldest_states_go_when_there_is_too_much_to_keep(monkeypatch: pytest
     with SharedArray.create(BOX.shape, np.uint8) as shared:
         painted = PaintedVolume("base", "copy", shared)
         paint(painted, 1)
-        monkeypatch.setattr(painted_volumes, "MAX_EDIT_BYTES", 1)
+        monkeypatch.setattr(painting_history, "MAX_EDIT_BYTES", 1)
         paint(painted, 2)
         assert painted.known == {1, 2}
         painted.go_to(1)
@@ -50,7 +50,7 @@ def test_the_oldest_states_go_when_there_is_too_much_to_keep(monkeypatch: pytest
 
 
 def test_not_more_voxels_are_kept_than_can_be_gone_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(painted_volumes, "MAX_EDIT_VOXELS", 3 * BOX.size)
+    monkeypatch.setattr(painting_history, "MAX_EDIT_VOXELS", 3 * BOX.size)
     with SharedArray.create(BOX.shape, np.uint8) as shared:
         painted = PaintedVolume("base", "copy", shared)
         for number in range(1, 10):

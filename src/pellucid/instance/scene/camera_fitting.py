@@ -1,7 +1,7 @@
 """The first view of what is open: a camera that sees all of it, and the way back to it.
 
-Here: FirstView: fitting the camera to what is shown, again when the window has another shape; restore.
-Not here: what the first view is (rendering.automatic), the Worker's part (workers.queries).
+Here: CameraFitter: fitting the camera to what is shown, again when the window has another shape; restore.
+Not here: what the first view is (rendering.first_view), the Worker's part (workers.queries).
 """
 
 import asyncio
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pellucid.instance.session import Session
 
 
-class FirstView:
+class CameraFitter:
     """All methods are called on the event loop. camera: the last one that was chosen automatically."""
 
     def __init__(self, session: "Session") -> None:
