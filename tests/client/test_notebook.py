@@ -1,6 +1,7 @@
 """In a notebook a viewer shows itself: live where there is a front end, as a picture where there is none."""
 
 import base64
+import copy
 import io
 import json
 import os
@@ -46,6 +47,23 @@ def test_the_example_shows_a_widget_and_a_picture(executed: Any) -> None:
     assert pixels[270, 480, :3].max() > 60 and pixels[0, 0, :3].max() == 0  # the ball, and nothing around it
     assert value_range["text/plain"].endswith(", 0.9418513302449147)")
     assert returned["text/plain"].startswith("((360, 640, 4), (1, 96, 96), 0.9")
+
+
+def test_an_exported_notebook_keeps_the_image(executed: Any) -> None:
+    """Where the state of widgets is saved with it, and where it is not, as notebooks are by default."""
+    from nbconvert import HTMLExporter
+
+    png = next(iter(outputs(executed)))["image/png"].replace("\n", "")
+    states = executed.metadata["widgets"]["application/vnd.jupyter.widget-state+json"]["state"]
+    images = [one["state"].get("image") for one in states.values()]
+    assert f"data:image/png;base64,{png}" in images
+    bare = copy.deepcopy(executed)
+    del bare.metadata["widgets"]
+    exporter = HTMLExporter()  # type: ignore[no-untyped-call]
+    page, _ = exporter.from_notebook_node(executed)
+    assert png.replace("/", "\\/") in page  # Of the widget, as JSON in a script.
+    page, _ = exporter.from_notebook_node(bare)
+    assert f'src="data:image/png;base64,{png}"' in page.replace("\n", "")
 
 
 def test_no_secret_is_kept_in_a_notebook(executed: Any) -> None:

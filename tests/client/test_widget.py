@@ -19,7 +19,7 @@ TIMEOUT_MS = 120_000
 NOTEBOOK = """<!doctype html><title>notebook</title><div id="cell"></div><script type="module">
 import widget from "./widget.js";
 const heard = new Set();
-const traits = { port: %d, height: 540 };
+const traits = { port: %d, height: 540, image: "" };
 const answers = { name: { name: "%s" }, code: { code: "%s" }, picture: { what: "The viewer has ended." } };
 const model = {
   get: (name) => traits[name],
@@ -29,6 +29,15 @@ const model = {
 };
 await widget.render({ model, el: document.getElementById("cell") });
 </script>"""
+
+# As it is exported: what is sent is answered by nobody.
+EXPORTED = """<!doctype html><title>notebook</title><div id="cell"></div><script type="module">
+import widget from "./widget.js";
+const traits = { port: 1, height: 540, image: "%s" };
+const model = { get: (name) => traits[name], on() {}, off() {}, send() {} };
+widget.render({ model, el: document.getElementById("cell") });
+</script>"""
+DOT = "data:image/gif;base64,R0lGODlhAQABAIAAAP8AAP8AACwAAAAAAQABAAACAkQBADs="
 
 
 @pytest.fixture
@@ -62,4 +71,15 @@ def test_where_the_viewer_cannot_be_reached_it_is_said(browser: Browser, noteboo
     page.goto(address)
     expect(page.locator("figcaption")).to_have_text("The viewer has ended.", timeout=TIMEOUT_MS)
     assert page.locator("iframe").count() == 0
+    page.close()
+
+
+def test_an_exported_notebook_shows_the_first_image(browser: Browser, notebook: tuple[Path, str]) -> None:
+    folder, address = notebook
+    (folder / "notebook.html").write_text(EXPORTED % DOT)
+    page = browser.new_page()
+    page.goto(address)
+    image = page.get_by_role("img", name="Pellucid")
+    expect(image).to_be_visible(timeout=TIMEOUT_MS)
+    assert image.evaluate("(image) => image.naturalWidth") == 1
     page.close()

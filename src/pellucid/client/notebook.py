@@ -28,7 +28,8 @@ def mimebundle(viewer: "Viewer") -> dict[str, Any]:
     if find_spec("anywidget") is not None:
         from pellucid.client.widget import ViewerWidget
 
-        bundle |= ViewerWidget(viewer).view
+        png = bundle.get("image/png")
+        bundle |= ViewerWidget(viewer, f"data:image/png;base64,{png}" if png else "").view
     return bundle
 
 

@@ -1,5 +1,5 @@
 // A viewer in a notebook: its page in a frame, reached through the notebook server's proxy or directly; where neither can
-// be, a picture that the kernel sends, and what to do about it.
+// be, a picture that the kernel sends, and what to do about it. An exported notebook has no kernel: the first image stays.
 
 function ask(model, question) {
   return new Promise((resolve) => {
@@ -58,16 +58,19 @@ function frame(address, height) {
   return shown;
 }
 
+function still(address) {
+  const image = document.createElement("img");
+  image.src = address;
+  image.alt = "Pellucid";
+  image.style.maxWidth = "100%";
+  return image;
+}
+
 async function picture(model) {
   const { what, buffers } = await ask(model, "picture");
   const shown = document.createElement("figure");
   shown.style.margin = "0";
-  if (buffers?.length) {
-    const image = document.createElement("img");
-    image.src = URL.createObjectURL(new Blob([buffers[0]], { type: "image/png" }));
-    image.style.maxWidth = "100%";
-    shown.append(image);
-  }
+  if (buffers?.length) shown.append(still(URL.createObjectURL(new Blob([buffers[0]], { type: "image/png" }))));
   const said = document.createElement("figcaption");
   said.textContent =
     what ??
@@ -77,6 +80,7 @@ async function picture(model) {
 }
 
 async function render({ model, el }) {
+  if (model.get("image")) el.replaceChildren(still(model.get("image")));
   const address = await reach(model.get("port"), (await ask(model, "name")).name);
   if (address === null) {
     el.replaceChildren(await picture(model));

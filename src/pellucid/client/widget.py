@@ -23,14 +23,16 @@ HEIGHT = 540
 
 
 class ViewerWidget(anywidget.AnyWidget):
-    """port: of the viewer on the kernel's machine; height: of the widget in pixels."""
+    """port: of the viewer on the kernel's machine; height: of the widget in pixels; image: of what the viewer showed
+    first, as a data URL or "". It is seen until the kernel answers, and in notebooks that were exported without one."""
 
     _esm = Path(__file__).with_suffix(".js")
     port = traitlets.Int().tag(sync=True)
     height = traitlets.Int(HEIGHT).tag(sync=True)
+    image = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, viewer: "Viewer") -> None:
-        super().__init__(port=viewer.port)
+    def __init__(self, viewer: "Viewer", image: str = "") -> None:
+        super().__init__(port=viewer.port, image=image)
         self._viewer = viewer
         self.on_msg(self._answer)
 
