@@ -75,6 +75,8 @@ class SparkCluster:
             "spark.authenticate": "true",
             "spark.authenticate.secret": token_hex(),
             "spark.network.crypto.enabled": "true",
+            "spark.master.rest.enabled": "false",
+            "spark.master.rest.port": str(_free_port()),  # Where a test looks for what must not be there.
         }
         text = "".join(f"{name} {value}\n" for name, value in settings.items())
         (self.folder / "conf" / "spark-defaults.conf").write_text(text)

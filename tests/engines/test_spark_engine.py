@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+import threading
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -21,6 +23,7 @@ from pellucid.volume.volume import open_volume
 from tests.contracts.engine_tasks import Invert
 from tests.contracts.engines import EngineContract, blocks, written
 from tests.spark_cluster import can_run
+from tests.suite_report import ROOT
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -104,3 +107,33 @@ def test_a_cluster_that_authenticates_gives_no_warning(spark: "SparkContext") ->
     conf = SimpleNamespace(get=lambda name, default: default)
     context: Any = SimpleNamespace(getConf=lambda: conf, master="spark://node:7077")
     assert open_to_others(context).startswith("Spark at spark://node:7077 does not authenticate: every process")
+
+
+@pytest.mark.parametrize("reply", ['{"serverSparkVersion": "4.3.0"}', '{"message": "a signature is missing"}'])
+def test_a_master_that_takes_programs_without_the_secret_is_a_warning(reply: str) -> None:
+    """Spark starts this server by default, also where everything else authenticates."""
+
+    class Submissions(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(reply.encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Submissions) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        given = {"spark.authenticate": "true", "spark.master.rest.port": str(server.server_port)}
+        conf = SimpleNamespace(get=given.get)
+        context: Any = SimpleNamespace(getConf=lambda: conf, master="spark://127.0.0.1:7077")
+        warning = open_to_others(context)
+    assert warning.startswith("Spark at spark://127.0.0.1:7077 accepts programs from everyone") == ("4.3.0" in reply)
+
+
+def test_the_test_cluster_is_configured_as_the_guide_says(spark: "SparkContext") -> None:
+    """So that the tests of who gets in hold for those who follow it."""
+    guide = (ROOT / "docs" / "how-to" / "use-spark.md").read_text()
+    for name in ("spark.authenticate", "spark.network.crypto.enabled", "spark.master.rest.enabled"):
+        value = spark.getConf().get(name, "")
+        assert value and any(line.split() == [name, value] for line in guide.splitlines())

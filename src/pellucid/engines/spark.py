@@ -8,9 +8,11 @@ a process below Spark's Python worker: what crashes or is killed there costs tha
 """
 
 import hashlib
+import http.client
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from queue import SimpleQueue
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 AUTHENTICATION = "spark.authenticate"
+SUBMISSION_PORT, SUBMISSION_TIMEOUT_S = 6066, 2.0
+"""Of the REST server of a standalone master, which Spark starts by default, and which asks for no secret."""
+MAX_SUBMISSION_REPLY_BYTES = 4096
 
 
 class SparkEngine:
@@ -104,12 +109,39 @@ def local_settings() -> dict[str, str]:
 
 def open_to_others(context: "SparkContext") -> str:
     """What to tell the user of a Spark that does not ask who connects; "" of one that does."""
-    if context.getConf().get(AUTHENTICATION, "false") == "true":
-        return ""
-    return (
-        f"Spark at {context.master} does not authenticate: every process that can reach its ports can run code as you. "
-        f"Set {AUTHENTICATION} and its secret in Spark's configuration."
-    )
+    if context.getConf().get(AUTHENTICATION, "false") != "true":
+        return (
+            f"Spark at {context.master} does not authenticate: every process that can reach its ports can run code "
+            f"as you. Set {AUTHENTICATION} and its secret in Spark's configuration."
+        )
+    port = int(context.getConf().get("spark.master.rest.port", str(SUBMISSION_PORT)))
+    if any(_accepts_submissions(host, port) for host in _master_hosts(context.master)):
+        return (
+            f"Spark at {context.master} accepts programs from everyone at port {port}, without the secret: every "
+            "process that can reach this port can run code as you. Set spark.master.rest.enabled to false in the "
+            "configuration of the master, and restart it."
+        )
+    return ""
+
+
+def _master_hosts(master: str) -> list[str]:
+    """
+    >>> _master_hosts("spark://a:7077,b:7077"), _master_hosts("local[4]")
+    (['a', 'b'], [])
+    """
+    address = master.removeprefix("spark://")
+    return [] if address == master else [one.rpartition(":")[0] for one in address.split(",")]
+
+
+def _accepts_submissions(host: str, port: int) -> bool:
+    """Whether a master answers there to a request without a secret; one with a filter refuses it."""
+    connection = http.client.HTTPConnection(host.strip("[]"), port, timeout=SUBMISSION_TIMEOUT_S)
+    try:
+        with closing(connection):
+            connection.request("GET", "/v1/submissions/status/none")
+            return b"serverSparkVersion" in connection.getresponse().read(MAX_SUBMISSION_REPLY_BYTES)
+    except (OSError, http.client.HTTPException):
+        return False
 
 
 def _first(task: Task, blocks: Sequence[Block], context: TaskContext) -> BlockRequest:
