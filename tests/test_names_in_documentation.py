@@ -73,15 +73,15 @@ def modules_in_tables(text: str) -> Iterator[str]:
 
 
 def modules_elsewhere(docstring: str) -> Iterator[str]:
-    """The modules in brackets behind ``Not here:``, each as the last part of its name.
+    """The modules in brackets behind ``Not here:``, with dots.
 
     >>> list(modules_elsewhere("Not here: bytes (formats), drawing (kernels/light.py, renderer), words (in prose)."))
-    ['formats', 'light', 'renderer']
+    ['formats', 'kernels.light', 'renderer']
     """
     for listed in re.findall(r"\(([^)]*)\)", docstring.partition("Not here:")[2].partition("\n\n")[0]):
         for one in re.split(r"[,;]\s+", listed.replace("\n", " ")):
             if re.fullmatch(r"[a-z_][\w./]*", one) and not one.endswith(".md"):
-                yield re.split(r"[./]", one.strip("/").removesuffix(".py"))[-1]
+                yield one.strip("/").removesuffix(".py").removeprefix("pellucid.").replace("/", ".")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=relative)
@@ -103,12 +103,32 @@ def test_docstrings_name_what_exists() -> None:
 
 def test_modules_say_where_the_rest_is() -> None:
     elsewhere = ((path, name) for path in SOURCES for name in modules_elsewhere(next(docstrings(path))))
-    assert [(relative(path), name) for path, name in elsewhere if name not in MODULES and not defined(name)] == []
+    assert [(relative(path), name) for path, name in elsewhere if not is_found(name, path)] == []
 
 
-def defined(name: str) -> bool:
-    """Whether some module defines a function or class of that name."""
-    return re.search(rf"^(?:def|class) {name}\b", ALL_SOURCE, re.MULTILINE) is not None
+def is_found(name: str, path: Path) -> bool:
+    """Whether a reader of a module finds the one that it names: a plain name in its own layer or as a layer; one with
+    dots as the end of a path in any. The last part may be a function or class."""
+    parts, layer = tuple(name.split(".")), path.relative_to(PACKAGE).parts[0]
+    if len(parts) > 1:
+        return any(
+            found[-len(parts) :] == parts or (found[1 - len(parts) :] == parts[:-1] and parts[-1] in defined)
+            for found, defined in DEFINED.items()
+        )
+    return any(
+        found == parts or (found[0] == layer and (found[-1] == name or name in defined))
+        for found, defined in DEFINED.items()
+    )
 
 
-ALL_SOURCE = "\n".join(path.read_text() for path in SOURCES)
+def _defined() -> dict[tuple[str, ...], set[str]]:
+    """The parts of the path of every module and folder, and the names that it defines."""
+    found: dict[tuple[str, ...], set[str]] = {}
+    for path in SOURCES:
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        names = set(re.findall(r"^\s*(?:(?:async )?def|class) (\w+)", path.read_text(), re.MULTILINE))
+        found[parts[:-1] if parts[-1] == "__init__" else parts] = names
+    return {parts: names for parts, names in found.items() if parts}
+
+
+DEFINED = _defined()

@@ -1,8 +1,8 @@
 """Plain data from JSON: frozen dataclasses, checked against their declared types.
 
 Here: from_json, whose refusals name the place in the document; from_reply, for what other programs send.
-Not here: what the dataclasses mean (scene), versions (scene), messages and bodies that pages and programs send to an
-instance: those are read with pydantic, which also describes them for clients (instance.protocol).
+Not here: what the dataclasses mean (rendering.scene), versions (rendering.scene), messages and bodies that pages and
+programs send to an instance: those are read with pydantic, which also describes them for clients (instance.protocol).
 """
 
 from dataclasses import fields, is_dataclass

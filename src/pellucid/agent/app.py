@@ -1,7 +1,8 @@
 """The HTTP routes of the agent.
 
 Here: the application: starting, listing, ending, logs, estimates, metrics.
-Not here: who may ask (instance.auth, instance.sessions), ways to viewers (proxy), what happens (supervisor).
+Not here: who may ask (instance.access.auth, instance.access.sessions), ways to viewers (proxy), what happens
+(supervisor).
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Arrays of any kind: NumPy, PyTorch, CuPy, a Volume, shared memory.
 
 Here: what an array is like, and one copy of it into memory that an instance can take over.
-Not here: carrying that memory there (lanes).
+Not here: carrying that memory there (transport.lanes).
 
 PyTorch and CuPy are never imported: a program that passes one of their arrays has done so.
 """

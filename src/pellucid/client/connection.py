@@ -1,7 +1,7 @@
 """HTTP requests to a viewer.
 
 Here: Connection: HTTP with a secret, answers as JSON or bytes, refusals as the errors that they are.
-Not here: arrays on the same machine (lanes), what the requests mean (viewer).
+Not here: arrays on the same machine (transport.lanes), what the requests mean (viewer).
 """
 
 import http.client

@@ -1,7 +1,7 @@
 """Access from the viewer's own machine: shared memory is passed over a Unix socket, and any file can be opened.
 
 Here: LocalSocketClient, the program's end of it.
-Not here: the viewer's end (instance.local_socket), arrays that are copied (transport).
+Not here: the viewer's end (instance.arrays.local_socket), arrays that are copied (transport).
 """
 
 import os

@@ -1,7 +1,7 @@
 """The live widget of a viewer in a notebook.
 
 Here: ViewerWidget: what the notebook's page (widget.js) asks of the kernel.
-Not here: what else a cell shows (notebook), the viewer's page (upgrade).
+Not here: what else a cell shows (notebook), the viewer's page (transport.tunnel.upgrade).
 
 A code is sent when it is asked for, each time a fresh one, and is no trait of the widget: traits may be saved with the
 notebook.

@@ -2,7 +2,7 @@
 
 Here: PartialOutput: the place where an output grows, the key by which interrupted work recognises its own remains, the
 publishing, and the lock that keeps two runs apart.
-Not here: what is written (tasks).
+Not here: what is written (task).
 
 A local output ``scan.zarr`` grows in ``scan.zarr.partial/output/`` and is renamed when it is complete. An object store
 has no rename: there the output grows in place, and the format writes last what makes it openable.

@@ -1,7 +1,8 @@
 """The value range of every cell of a volume that is not in memory.
 
 Here: going through a volume block by block, and keeping what was found.
-Not here: the same for voxels on a device (sampling), which cells are visible (sampled).
+Not here: the same for voxels on a device (kernels.cell_ranges_cpu; on CUDA kernels.sampling), which are visible
+(device_field).
 """
 
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,7 @@
 """Loading the fields that are needed next in the background.
 
 Here: FieldPrefetcher, with a thread of its own.
-Not here: which are wanted and whether there is room (store), bricks of one field (reading).
+Not here: which are wanted and whether there is room (store), bricks of one field (bricks.reader).
 """
 
 from collections.abc import Callable, Hashable

@@ -2,7 +2,7 @@
 
 Here: naming_damage(), around everything that interprets a file; check_header() and known_spacing(), for
 every header that was read.
-Not here: faults that a format knows itself (each format), what the system refuses (sources).
+Not here: faults that a format knows itself (each format), what the system refuses (system_errors).
 """
 
 import logging

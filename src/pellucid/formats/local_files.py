@@ -3,7 +3,7 @@
 Here: allow_only(), which limits this process and its children to some folders; open_local(), with which every reader
 opens a file; check_allowed(), for files that a library opens itself; recorded_paths(), which lists them all;
 written_whole(), with which a file is written; path_of_descriptor(), for folders that others may rename.
-Not here: bytes at positions (sources), what a page may name (instance.files).
+Not here: bytes at positions (byte_sources), what a page may name (instance.access.roots).
 
 A file can name others: detached voxels, links, virtual datasets, symbolic links. A process that serves pages limits
 itself to the folders that its pages may open, and then no file leads out of them. Without a limit, a file may name any

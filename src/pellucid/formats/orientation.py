@@ -1,7 +1,8 @@
 """The position and orientation of a volume in space.
 
 Here: Orientation; what is assumed of a file that states none; changes by cropping and by coarser levels.
-Not here: reading and writing it (the formats), what it means for images (volume.slice_planes, rendering.orientation).
+Not here: reading and writing it (the formats), what it means for images (volume.slice_planes,
+rendering.first_view.orientation).
 
 Space has axes (x, y, z): to the right, away from the viewer, and up. For a patient that is NIfTI's RAS: to the
 patient's right, to the front (anterior) and to the head (superior).

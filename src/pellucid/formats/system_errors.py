@@ -1,7 +1,7 @@
 """Errors of the operating system when files are written, with a remedy.
 
 Here: system_error.
-Not here: the error classes (errors), files that are only read (sources).
+Not here: the error classes (errors), files that are only read (byte_sources).
 """
 
 import errno

@@ -1,7 +1,7 @@
 """Units of length, one spelling each.
 
 Here: the many spellings that files use, and the short one that a Header carries.
-Not here: converting spacings for display (cli, render).
+Not here: converting spacings for display (cli, rendering).
 """
 
 from pellucid.printable import printable

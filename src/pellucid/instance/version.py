@@ -1,7 +1,7 @@
 """The version of Pellucid.
 
 Here: PRODUCT, its version as it was installed.
-Not here: the version of the messages (protocol.parts).
+Not here: the version of the messages (protocol.shared_types).
 """
 
 from importlib.metadata import PackageNotFoundError, version

@@ -1,7 +1,7 @@
 """Jobs as processes of this machine. They outlive the program that started them.
 
 Here: LocalScheduler.
-Not here: telling processes apart (processes), the script (batch_script).
+Not here: telling processes apart (process_identity), the script (batch_script).
 """
 
 import os

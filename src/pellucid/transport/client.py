@@ -1,7 +1,7 @@
 """The connecting end: sends arrays to a listener, and retrieves them.
 
 Here: send, retrieve, allocate, stream, TransferOptions, the choice of a lane.
-Not here: the end that listens (server), one transfer (session).
+Not here: the end that listens (server), one transfer (wire.transfer).
 """
 
 import json

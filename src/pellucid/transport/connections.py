@@ -1,7 +1,7 @@
 """Which connections of a listener are closed when there are too many.
 
 Here: ConnectionRegistry, for servers of every kind; raise_descriptor_limit.
-Not here: accepting connections (acceptor, and the servers of viewers and agents), proving who it is (handshake).
+Not here: accepting connections (acceptor), proving who it is (handshake).
 
 A connection waits until it has shown who it is, and again between two requests. Only so many may wait, and only for so
 long; the oldest that has never shown anything goes first. Connections of guests are limited too. Those of the owner are

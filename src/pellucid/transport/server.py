@@ -1,7 +1,8 @@
 """The listening end: receives arrays, and sends those that are requested.
 
 Here: Listener, receive.
-Not here: who may come in (acceptor), what becomes of arrays (host), one transfer (session), the other end (client).
+Not here: who may come in (acceptor), what becomes of arrays (host), one transfer (wire.transfer), the other end
+(client).
 """
 
 import json

@@ -1,7 +1,7 @@
 """Values between voxels.
 
 Here: trilinear interpolation in NumPy: the definition that every kernel is tested against.
-Not here: kernels (fields, render).
+Not here: kernels (fields, rendering).
 """
 
 from itertools import product

@@ -1,7 +1,7 @@
 """The three middle slices as one grey image.
 
 Here: the grey window and grey levels of any slice, laying slices out side by side at one scale.
-Not here: cutting them (slice_planes), lit images of the whole volume (render), PNG files (cli).
+Not here: cutting them (slice_planes), lit images of the whole volume (rendering), PNG files (cli).
 """
 
 from dataclasses import dataclass

@@ -2,7 +2,7 @@
 
 Here: BrickRanges, Histogram, Percentiles, NonFiniteCounts, and VolumeStatistics, which computes each once
 and remembers it.
-Not here: reading (Volume), turning ranges into visibility (render).
+Not here: reading (Volume), turning ranges into visibility (rendering).
 """
 
 from collections.abc import Iterator

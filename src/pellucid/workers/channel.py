@@ -1,7 +1,7 @@
 """The connection between a supervisor and a Worker: JSON messages over a Unix socket, with descriptors.
 
 Here: MessageChannel, which sends and receives whole messages.
-Not here: what they say (commands), arrays behind the descriptors (formats.shared_memory).
+Not here: what they say (protocol), arrays behind the descriptors (formats.shared_memory).
 
 Nothing is unpickled: a Worker runs users' code, and what it sends must not be able to run anything here.
 """

@@ -1,7 +1,7 @@
 """The folders in which a Worker may read files.
 
 Here: AllowFolders, the command; FolderLimit, which sends it to every process that takes over.
-Not here: keeping to it (formats.local_files), which folders those are (instance.files).
+Not here: keeping to it (formats.local_files), which folders those are (instance.access.roots).
 """
 
 import threading

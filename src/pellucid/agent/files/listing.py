@@ -1,7 +1,7 @@
 """The files of the agent's user, as its page shows them.
 
 Here: UserFiles: listing a folder, what may be fetched and written; a folder packed while it is fetched.
-Not here: routes (routes), what is in a file (inspection), checking a path (instance.files).
+Not here: routes (routes), what is in a file (inspection), checking a path (instance.access.roots).
 """
 
 import os

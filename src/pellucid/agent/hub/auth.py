@@ -1,7 +1,8 @@
 """Authentication through the Hub: a token of the Hub, in a header or a cookie.
 
 Here: HubAuthMiddleware, before every page of the agent's own; ViewerAuth, before every viewer.
-Not here: whose token it is (users), getting one (login), addresses that do not come from the Hub (instance.auth).
+Not here: whose token it is (users), getting one (oauth), addresses that do not come from the Hub
+(instance.access.auth).
 """
 
 import asyncio

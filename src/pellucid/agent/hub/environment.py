@@ -1,7 +1,7 @@
 """The settings that the Hub passes to an agent that it starts.
 
 Here: HubEnvironment, read from the environment.
-Not here: asking the Hub (users), admitting users (auth, login).
+Not here: asking the Hub (users), admitting users (auth, oauth).
 """
 
 import json

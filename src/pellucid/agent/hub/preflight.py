@@ -1,7 +1,7 @@
 """Checks whether a Hub can run here.
 
 Here: faults, each with what to do; making what is lacking and can be made.
-Not here: running it (launch), what one machine can do (cli.doctor).
+Not here: running it (launch), what one machine can do (cli.commands.doctor).
 """
 
 import os

@@ -1,7 +1,7 @@
 """The user of a token, as the Hub states it.
 
 Here: HubUsers, who may come in; requests to the Hub.
-Not here: where tokens come from (auth, login).
+Not here: where tokens come from (auth, oauth).
 
 The class HubOAuth of the package jupyterhub does the same, and would double the agent's memory: it brings a database
 with it.

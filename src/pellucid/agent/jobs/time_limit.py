@@ -1,7 +1,7 @@
 """The time limit of a job, seen from inside.
 
 Here: TimeLimitWarning, which warns before it, and saves the scene so that another viewer can take over.
-Not here: who ends the job (the scheduler), ending for lack of use (instance.idle).
+Not here: who ends the job (the scheduler), ending for lack of use (instance.lifecycle.idle).
 """
 
 import logging

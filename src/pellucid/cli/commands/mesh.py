@@ -1,7 +1,7 @@
 """``pellucid mesh``: save an isosurface of a volume as a mesh file.
 
 Here: the command.
-Not here: marching cubes (rendering.isosurfaces), the formats (rendering.mesh_files).
+Not here: marching cubes (rendering.geometry.isosurfaces), the formats (rendering.geometry.mesh_files).
 """
 
 import argparse

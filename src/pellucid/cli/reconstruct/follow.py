@@ -1,7 +1,7 @@
 """``pellucid reconstruct --follow``: three slices of a scan that is still being written, in a viewer.
 
 Here: the slices as planes of a streamed volume, and as an image beside the output.
-Not here: making them (tomo.live), arguments (reconstruct).
+Not here: making them (tomo.pipeline.live), arguments (reconstruct).
 """
 
 import time

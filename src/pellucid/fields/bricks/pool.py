@@ -1,7 +1,7 @@
 """A fixed number of bricks in the memory of a device, and which ones they are.
 
 Here: BrickPool: slots, the page table, who has to go when there is no room.
-Not here: which bricks are wanted (bricks), where they come from (pyramid, reading).
+Not here: which bricks are wanted (brick_field), where they come from (pyramid, reader).
 """
 
 from collections.abc import Sequence

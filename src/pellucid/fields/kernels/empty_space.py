@@ -1,6 +1,6 @@
 """Empty-space skipping: the distance from every cell to the nearest visible one.
 
-Here: the kernel of one axis; three of them make the distance (vacancy_of in sampled); cells that a surface may pass.
+Here: the kernel of one axis; three of them make the distance (in device_field); cells that a surface may pass.
 Not here: cells that a transfer function shows (sampling.find_occupied), rays that leap over the others (rendering).
 """
 

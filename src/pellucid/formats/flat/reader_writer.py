@@ -2,7 +2,7 @@
 
 Here: FlatReader and ScaledReader; FlatWriter, whose header becomes valid only when the output is complete;
 CompressedWriter and DetachedWriter.
-Not here: what the headers say (each format), moving bytes (flat, sources).
+Not here: what the headers say (each format), moving bytes (byte_sources).
 """
 
 import gzip

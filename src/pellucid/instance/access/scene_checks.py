@@ -2,7 +2,7 @@
 
 Here: check_sources: only the owner brings something new, and only what may be opened; check_change, for patches;
 check_step_back, for undo; check_kinds: a layer's source is what the layer shows.
-Not here: the folders that may be opened (files), what each link allows (capabilities).
+Not here: the folders that may be opened (roots), what each link allows (capabilities).
 """
 
 from collections.abc import Collection, Mapping

@@ -1,7 +1,7 @@
 """The quality of images while something moves, adapted to the connection.
 
 Here: AdaptiveQuality, from the times of acknowledged frames.
-Not here: what the device can draw in its time (workers.drawing).
+Not here: what the device can draw in its time (workers.render.frame_size).
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Messages from an instance to a page over the WebSocket.
 
 Here: every message in that direction, and the headers of images.
-Not here: what pages say (client_messages), answers over HTTP (http_bodies), text and bytes (wire).
+Not here: what pages say (client_messages), answers over HTTP (http_bodies), text and bytes (codec).
 
 Everything is one JSON text with a ``type``, but for images: those are binary, four bytes with the length of the
 header (little-endian), the header as JSON, the encoded image.

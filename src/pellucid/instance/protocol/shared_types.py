@@ -1,7 +1,7 @@
 """Types that several messages share.
 
 Here: limits, names, and the pieces that messages in both directions share.
-Not here: the messages (client_messages, server_messages), HTTP bodies (http_bodies), text and bytes (wire).
+Not here: the messages (client_messages, server_messages), HTTP bodies (http_bodies), text and bytes (codec).
 
 Scene, Camera and everything inside them are those of ``rendering``. Shapes, spacings, voxels and boxes are in (z, y, x)
 order; positions in the world in (x, y, z). Times that end in ``_ms`` are milliseconds; those ending in ``_at_ms`` are

@@ -1,7 +1,7 @@
 """Previews of reconstruction settings, made on the Worker's device.
 
 Here: PreviewRequests: the previews that clients wait for, the latest for each view; facts of a scan.
-Not here: making them (workers.previews), making the volume (reconstruction).
+Not here: making them (workers.queries.previews), making the volume (reconstruction).
 """
 
 import asyncio

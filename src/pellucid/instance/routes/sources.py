@@ -1,7 +1,7 @@
 """Files and arrays over HTTP.
 
 Here: the file browser, loading, uploading, arrays that are handed over, voxels that are taken back.
-Not here: what may be opened (files), what it becomes (loading).
+Not here: what may be opened (access.roots), what it becomes (loading).
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Descriptions of the layers of a scene: facts, histograms, and the first view of a new layer.
 
 Here: Catalogue, by source; and placing what was described into a scene.
-Not here: finding the facts out (workers), files and folders (files).
+Not here: finding the facts out (workers), files and folders (access.roots).
 """
 
 import math

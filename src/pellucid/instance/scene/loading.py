@@ -1,7 +1,7 @@
 """Loading files, arrays and saved states into the scene.
 
 Here: load, show_array, retrieve, restore, save; taking a scene, and letting go of arrays that nothing shows.
-Not here: reading (workers), names that may be opened (files).
+Not here: reading (workers), names that may be opened (access.roots).
 """
 
 import asyncio

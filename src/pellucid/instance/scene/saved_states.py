@@ -1,7 +1,7 @@
 """Saved states: everything that is needed to show the same image again.
 
 Here: writing one down under a short name, and reading it back.
-Not here: what is in it (protocol.http.SavedState), taking and restoring it (session).
+Not here: what is in it (protocol.http_bodies.SavedState), taking and restoring it (session).
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """How often a client may send each kind of message.
 
 Here: the rates, Rate, and MessageLimiter, which delays what comes too often.
-Not here: what the messages do (handlers), how large they may be (protocol.parts, guest_limits).
+Not here: what the messages do (handlers), how large they may be (protocol.shared_types, guest_limits).
 
 Of messages in LATEST_WINS those that come too often are replaced by the next; for the others the connection is not read
 until it is their turn. Either way only the client that sends too much waits.

@@ -1,7 +1,7 @@
 """One image on several devices.
 
 Here: MultiDevicePass, which hands rays from part to part; what they saw, put together; what cannot be shared.
-Not here: which part is whose (parts), one device (device_renderer).
+Not here: which part is whose (partition), one device (device_renderer).
 
 A ray is followed through the part that it meets first, on that part's device; what it gathered goes to the device of
 the next part, and it goes on there. So an image has the same bits as on one device, and what is hidden is not drawn.

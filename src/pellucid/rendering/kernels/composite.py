@@ -1,7 +1,8 @@
 """One volume, front to back.
 
 Here: the factory of the kernels that draw it, with the function that adds a sample compiled into the loop.
-Not here: rays and cells (rays), what is gathered (accumulation), reading voxels (fields.sampling), launches (renderer).
+Not here: rays and cells (rays), what is gathered (accumulation), reading voxels (fields.kernels.sampling), launches
+(renderer).
 """
 
 # mypy: ignore-errors

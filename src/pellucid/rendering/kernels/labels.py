@@ -1,7 +1,7 @@
 """Samples of labels.
 
 Here: the light on what a label names, and adding a sample to what a ray gathers.
-Not here: reading labels (fields.label_sampling), samples of values (accumulation, classified).
+Not here: reading labels (fields.kernels.label_sampling), samples of values (accumulation, classification).
 """
 
 # mypy: ignore-errors

@@ -1,7 +1,8 @@
 """The largest, smallest or mean value along every ray.
 
 Here: the kernel.
-Not here: rays and cells (rays), the largest value inside a cell (fields.extremes), reading voxels (fields.sampling).
+Not here: rays and cells (rays), the largest value inside a cell (fields.kernels.extremes), reading voxels
+(fields.kernels.sampling).
 
 The largest and the smallest are those of the trilinear field itself and depend on no step; the mean is that of samples.
 """

@@ -1,7 +1,8 @@
 """Slices drawn by kernels: the value of a volume where a plane cuts it, through the colours.
 
 Here: the kernel.
-Not here: the definition (reference.slices), reading voxels (fields.sampling), what lies along a ray with it (surfaces).
+Not here: the definition (reference.slices), reading voxels (fields.kernels.sampling), what lies along a ray with it
+(surfaces).
 """
 
 # mypy: ignore-errors

@@ -1,7 +1,7 @@
 """The definition of colour and opacity by values and gradients, in plain NumPy.
 
 Here: a sample by its value; the gradient as second axis; steps that take all values between their ends.
-Not here: rays and light (reference.volumes), speed (kernels.classified).
+Not here: rays and light (reference.volumes), speed (kernels.classification).
 
 A step reaches half of its length to both sides of its sample, and the value goes evenly from one end to the other. The
 step is cut into PARTS, each of which has the mean density of the rows that it passes and their mean colour, weighted by

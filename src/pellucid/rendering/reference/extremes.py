@@ -1,7 +1,7 @@
 """The largest value of a trilinear field along rays, in plain NumPy: what the kernel is compared with.
 
 Here: crossing the planes on which voxels lie, and the cubic polynomial between two crossings.
-Not here: rays, colours (volumes), speed (fields.extremes).
+Not here: rays, colours (volumes), speed (fields.kernels.extremes).
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Around the transforms of filtering: padding rows, multiplying spectra, keeping what is wanted.
 
 Here: the kernels.
-Not here: the transforms themselves (device.primitives), the filters (filters).
+Not here: the transforms themselves (device.primitive_ops), the filters (filters).
 """
 
 # mypy: ignore-errors

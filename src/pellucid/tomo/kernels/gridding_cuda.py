@@ -1,7 +1,7 @@
 """Gridding on CUDA in kernels: pairing rows, tuning spectra, gathering them on a grid, taking the image from it.
 
 Here: the kernels.
-Not here: the transforms between them (device.primitives), the CPU's kernels (gridding).
+Not here: the transforms between them (device.primitive_ops), the CPU's kernels (gridding).
 """
 
 # mypy: ignore-errors

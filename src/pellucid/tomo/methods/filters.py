@@ -1,7 +1,7 @@
 """Filters of back projection, built in real space, and filtering sinograms with them.
 
 Here: the taps and the response of each filter, padding of truncated sinograms, filter_sinograms.
-Not here: back projection; what filtering means (reference.filter_rows).
+Not here: back projection; what filtering means (reference.projection.filter_rows).
 
 Taps are those of a detector with columns one apart. Built in real space they keep the small response at zero frequency
 that a ramp sampled in frequency loses, and with it the level of the image.

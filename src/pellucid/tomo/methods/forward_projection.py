@@ -1,7 +1,7 @@
 """From slices to sinograms along rays, by Joseph's method, and its exact transpose.
 
 Here: project and project_transposed on a device.
-Not here: what projection means (reference.project), iterative methods, which need both (iterative).
+Not here: what projection means (reference.projection.project), iterative methods, which need both (iterative).
 
 A ray runs from the middle of a column of the detector through the slice. On every line of pixels that it crosses (rows,
 or columns where it runs more along the rows) it reads between two pixels, and what it reads counts for the way to the

@@ -1,7 +1,7 @@
 """Gridding: from sinograms to slices through their spectra, with much less work than direct back projection.
 
 Here: reconstruct_by_gridding.
-Not here: the definition (reference.fourier_sum), how it is done (gridding_cpu, gridding_cuda), the window
+Not here: the definition (reference.projection.fourier_sum), how it is done (gridding_cpu, gridding_cuda), the window
 (gridding_window), direct back projection, which keeps to linear interpolation.
 
 The spectrum of a view is a line through the spectrum of the slice. All lines are spread over a grid, half as fine again

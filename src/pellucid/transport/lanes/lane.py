@@ -1,7 +1,7 @@
 """The Lane protocol: a way to move bytes; and the table of lanes.
 
 Here: Lane, Link, the choice of a lane, threads that stop together.
-Not here: any lane (one module each), what is agreed before (session).
+Not here: any lane (one module each), what is agreed before (wire.transfer).
 """
 
 import importlib

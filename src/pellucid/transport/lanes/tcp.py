@@ -1,7 +1,7 @@
 """Pieces over several TCP connections, with or without TLS.
 
 Here: TcpLane, and the sixteen bytes before each piece.
-Not here: connecting (address), who takes which array (session).
+Not here: connecting (address), who takes which array (wire.transfer).
 
 Connections take the next piece when they are free: a slow one delays no other. Sockets push back by themselves:
 a receiver that does not keep up stops the sender.

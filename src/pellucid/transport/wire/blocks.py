@@ -1,7 +1,7 @@
 """Blocks of a stream on the wire: their positions and acknowledgements.
 
 Here: the bytes before a block and the answer to it, cutting large blocks, receiving blocks over TCP and shared memory.
-Not here: producing them (streams), whole arrays (session).
+Not here: producing them (streams), whole arrays (transfer).
 """
 
 import struct

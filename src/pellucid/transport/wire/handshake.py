@@ -1,7 +1,7 @@
 """The handshake: both ends prove that they hold the same token, without sending it.
 
 Here: the first three messages of every connection.
-Not here: what comes after (sessions), TLS (address).
+Not here: what comes after (transfer), TLS (address).
 
 The listening end greets with a random number, the connecting end answers with one of its own and a keyed hash of both,
 and the listening end with another. A program that took over the port learns no secret.

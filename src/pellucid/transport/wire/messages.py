@@ -1,7 +1,7 @@
 """Messages between the two ends, and bulk bytes between them, over one connection.
 
 Here: Message and its bytes, Channel, which reads and writes them, errors that cross the wire, timeouts.
-Not here: what messages mean (handshake, sessions), where connections come from (address).
+Not here: what messages mean (handshake, transfer), where connections come from (address).
 
 A message is ``PLT1``, two lengths (4 bytes each, little endian), a head and a body. The head is UTF-8 text: a word,
 then lines of ``key: value``. Unknown keys are skipped, so that a later version may say more.

@@ -1,7 +1,8 @@
 """What a Worker measures in volumes, at full resolution.
 
 Here: the labels of a volume, the values in a region of the world.
-Not here: going through the voxels (label_statistics, region_statistics), single values and profiles (read).
+Not here: going through the voxels (volume.label_statistics, volume.region_statistics), single values and profiles
+(read).
 """
 
 import threading

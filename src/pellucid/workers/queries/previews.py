@@ -1,7 +1,7 @@
 """Previews of a reconstruction.
 
 Here: PreviewRenderer: the scan that is open, and grey images of it.
-Not here: slices (tomo.preview), the window of the page (instance).
+Not here: slices (tomo.pipeline.preview), the window of the page (instance).
 """
 
 import threading

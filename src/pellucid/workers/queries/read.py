@@ -1,7 +1,7 @@
 """What a Worker reads from volumes: facts, values, boxes, exports.
 
 Here: one function per question.
-Not here: images of the scene (drawing), slices (slices), describing what was never seen before (describe).
+Not here: images of the scene (render), slices (slices), describing what was never seen before (describe).
 """
 
 import threading

@@ -1,7 +1,7 @@
 """The size of a rough image.
 
 Here: FrameSizer, which learns from images what the next will cost, and keeps their size.
-Not here: what a scene costs that was never drawn, and the arithmetic of budgets (rendering.refinement).
+Not here: what a scene costs that was never drawn, and the arithmetic of budgets (rendering.drawing.refinement).
 """
 
 from collections import OrderedDict, deque

@@ -1,8 +1,8 @@
 """Which images are drawn for a request: a rough one while something moves, better ones until it is exact.
 
 Here: FrameRefiner; LastFrame, the image before.
-Not here: the thread that draws (drawing), how large a rough image is (frame_size), how one gets better
-(rendering.refinement).
+Not here: the thread that draws (render_thread), how large a rough image is (frame_size), how one gets better
+(rendering.drawing.refinement).
 """
 
 from collections.abc import Callable, Iterator

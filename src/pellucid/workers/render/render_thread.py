@@ -1,7 +1,7 @@
 """The render thread of a Worker: images, and all other work that needs the device.
 
 Here: RenderThread: the latest request wins, jobs come in between, screenshots last, those of guests after all others.
-Not here: reading files (reading), the line (main).
+Not here: reading files (queries), messages (channel).
 """
 
 import threading

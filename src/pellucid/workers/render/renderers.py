@@ -1,7 +1,7 @@
 """The renderer of a Worker: on one device, or on several that share every volume.
 
 Here: RendererGroup, which knows what can be shared and gives everyone the same volumes and shadings.
-Not here: drawing (rendering), when what is drawn (drawing, refinement).
+Not here: drawing (rendering), when what is drawn (render_thread, refinement).
 
 Rays are handed from one device to the next, through memory that one process has: so several devices have one Worker.
 """

@@ -1,8 +1,8 @@
 """Chunks of an HDF5 dataset, read at their place in the file without the HDF5 library.
 
 Here: ChunkTable (where every chunk lies) and ChunkedArray (boxes read and decoded chunk by chunk on threads).
-Not here: which chunks a box touches (grid), undoing filters (filters), arrays in one piece and those that only the
-library can read (arrays).
+Not here: which chunks a box touches (chunk_grid), undoing filters (filters), arrays in one piece and those that only
+the library can read (arrays).
 """
 
 import threading
