@@ -253,7 +253,7 @@ def test_what_is_set_up_is_told_to_owners_who_come_later(
 ) -> None:
     request = {
         "options": OPTIONS, "recipe": recipe, "axis": "chosen", "row": 3, "view": 0, "compare": "rings", "output": "",
-        "is_replaced": False, "is_watched": False,
+        "is_replaced": False, "is_watched": False, "rows": None, "crop": None,
     }  # fmt: skip
     requested = {"path": scan, "options": OPTIONS, "recipe": recipe, "output": str(place / "told.zarr")}
     with http(instance) as client, open_page(instance) as page:

@@ -20,6 +20,7 @@ from pellucid.tomo.correction.phase import Paganin
 from pellucid.tomo.correction.rings import RingSettings
 from pellucid.tomo.pipeline.reconstruct import OutputOptions, RunOptions, reconstruct
 from pellucid.tomo.pipeline.slab_task import SlabTask
+from pellucid.tomo.pipeline.volume_region import VolumeRegion
 from pellucid.tomo.recipe import Recipe, read_recipe
 from pellucid.tomo.report import AngleReport
 from pellucid.tomo.scan_files.assembly import ScanOptions
@@ -73,6 +74,22 @@ def test_a_tilted_axis_and_rows_of_the_scan(scan: Path, tmp_path: Path) -> None:
     tilted = reconstruct(scan, tmp_path / "b.zarr", slight, OutputOptions(rows=(5, 9)), OPTIONS, running()).read()
     assert straight.shape == (4, COLUMNS, COLUMNS)
     np.testing.assert_allclose(tilted, straight, atol=1e-2)
+
+
+@pytest.mark.parametrize("binning", [1, 2])
+def test_a_crop_has_the_voxels_of_the_whole_volume(scan: Path, tmp_path: Path, binning: int) -> None:
+    recipe = replace(RECIPE, binning=binning)
+    whole = reconstruct(scan, tmp_path / "a.zarr", recipe, THIN, OPTIONS, running())
+    crop = OutputOptions(rows=(4, 12), crop=((6, 30), (10, 40)), chunk=(4, 16, 16))
+    part = reconstruct(scan, tmp_path / "b.zarr", recipe, crop, OPTIONS, running(2, LITTLE))
+    z, y, x = (slice(first // binning, stop // binning) for first, stop in ((4, 12), (6, 30), (10, 40)))
+    np.testing.assert_array_equal(part.read(), whole.read()[z, y, x])
+    assert part.orientation and whole.orientation
+    moved = np.subtract(part.orientation.origin, whole.orientation.origin)
+    assert moved == pytest.approx(np.array([10, -6, -4]) * PIXEL_UM)  # (x, y, z); y and z point up
+    with pytest.raises(InvalidInput, match=f"no x 0:99.*0:{COLUMNS}"):
+        wide = OutputOptions(crop=((0, 9), (0, 99)))
+        reconstruct(scan, tmp_path / "c.zarr", RECIPE, wide, OPTIONS, running())
 
 
 def test_the_axis_is_found(scan: Path, tmp_path: Path) -> None:
@@ -204,8 +221,9 @@ def test_the_estimate_of_memory_is_what_is_used(recipe: Recipe, tmp_path: Path) 
     columns, rows, views = 160, 40, 110
     path = _noise(tmp_path / "noise.h5", (views, rows, columns))
     layout = Layout((Level((rows, columns, columns), (40, 160, 160)),), np.dtype(np.float32))
+    whole = VolumeRegion((0, rows), (0, columns), (0, columns), columns)
     task = SlabTask(
-        str(path), ScanOptions(), recipe, (80.0, 0.0), None, 0, 1.0, "memory", layout,
+        str(path), ScanOptions(), recipe, (80.0, 0.0), None, whole, 1.0, "memory", layout,
         ValueMap("float32"), (40, 160, 160), views, columns, 2, "cpu",
     )  # fmt: skip
     block = Block(0, Box.whole((rows, columns, columns)), Box.whole((rows, columns, columns)))

@@ -5,6 +5,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+import tifffile
 
 from pellucid.errors import InvalidInput
 from pellucid.tomo.scan_files.assembly import ScanOptions
@@ -60,3 +61,18 @@ def test_files_that_may_be_scans(tmp_path: Path) -> None:
     assert not may_be_scan(str(tmp_path / "a.npy"))
     with pytest.raises(InvalidInput, match="no datasets"):
         suggest(str(tmp_path / "a.npy"))
+
+
+def test_the_files_and_logs_of_a_folder(tmp_path: Path) -> None:
+    for name, count in (("Tomo/proj_{}.tif", 4), ("Flat_Before/flat_{}.tif", 2), ("Flat_After/flat_{}.tif", 2)):
+        (tmp_path / name).parent.mkdir()
+        for number in range(count):
+            tifffile.imwrite(tmp_path / name.format(number), np.zeros((3, 5), np.uint16))
+    (tmp_path / "stage.log").write_text("0\n60\n120\n")
+    (tmp_path / "notes.txt").write_text("a fine day\nand a fine sample\n")
+    found = suggest(str(tmp_path))
+    flats = "Flat_Before/flat_[0-9]*.tif", "Flat_After/flat_[0-9]*.tif"
+    frames = {one.name: one.shape for one in found.frames}
+    assert frames == {"Tomo/proj_[0-9]*.tif": (4, 3, 5), flats[0]: (2, 3, 5), flats[1]: (2, 3, 5)}
+    assert found.options == ScanOptions("Tomo/proj_[0-9]*.tif", ";".join(flats))
+    assert found.lists == (Dataset(str(tmp_path / "stage.log"), (3,)),)

@@ -22,6 +22,7 @@ export type TaskState = "running" | "finished" | "stopped";
 export type WorkerState = "starting" | "loading" | "compiling" | "ready" | "lost" | "stopped";
 export type EntryKind = "folder" | "volume" | "points" | "mesh";
 export type PreviewPosition = "projection" | "sinogram" | "slice" | "before";
+export type PreviewEncoding = "jpeg" | "png" | "grey16";
 export type AxisOrigin = "guessed" | "found" | "chosen";
 export type ComparedStep = "nothing" | "rings" | "phase" | "filter";
 export type RegionName = "material" | "air";
@@ -268,7 +269,8 @@ export interface Recipe {
 }
 
 /** All settings of a user for a scan: those of ReconstructionRequest, and those of the previews.
- * row, view: of the detector. output: where the volume goes; may be empty as yet. */
+ * row, view: of the detector. output: where the volume goes; may be empty as yet. rows, crop: as in
+ * ReconstructionRequest. */
 export interface ReconstructionDraft {
   readonly options: ScanOptions;
   readonly recipe: Recipe;
@@ -279,6 +281,8 @@ export interface ReconstructionDraft {
   readonly output: string;
   readonly is_replaced: boolean;
   readonly is_watched: boolean;
+  readonly rows: readonly [number, number] | null;
+  readonly crop: readonly [readonly [number, number], readonly [number, number]] | null;
 }
 
 /** Keep what is chosen for the reconstruction of a scan, for a page that is opened later.
@@ -785,7 +789,7 @@ export interface ScanDraft {
   readonly draft: ReconstructionDraft;
 }
 
-/** GET /api/tasks/{task}. note: what it waits for. */
+/** GET /api/tasks/{task}. note: what it waits for. seconds: that it took, without waiting; 0 while it runs. */
 export interface TaskStatus {
   readonly task: string;
   readonly state: TaskState;
@@ -795,6 +799,7 @@ export interface TaskStatus {
   readonly what: string;
   readonly remedy: string;
   readonly note: string;
+  readonly seconds: number;
 }
 
 /** A volume that is being made, or was. */
@@ -1126,8 +1131,8 @@ export interface AxisRequest {
 /** POST /api/scans/preview: an image of a scan with a recipe. A new request for the same view cancels the old one.
  * index: the view of a projection, the row of the others. edge: pixels of its longest side, at most. window: the
  * values that are black and white; without it they are chosen. is_moving: something is held, soon beats exact.
- * client: the sender; clients do not cancel each other's requests. number: counts what it has asked, for requests may
- * overtake each other. */
+ * is_deep: an image at rest comes as grey16. client: the sender; clients do not cancel each other's requests. number:
+ * counts what it has asked, for requests may overtake each other. */
 export interface PreviewRequest {
   readonly path: string;
   readonly place: PreviewPosition;
@@ -1137,12 +1142,14 @@ export interface PreviewRequest {
   readonly edge?: number;
   readonly window?: readonly [number, number] | null;
   readonly is_moving?: boolean;
+  readonly is_deep?: boolean;
   readonly client?: string;
   readonly number?: number;
 }
 
 /** POST /api/reconstructions: make the volume; POST /api/reconstructions/command: say it for a terminal.
- * is_watched: slices are shown as they are made, in the place of what is shown now. */
+ * is_watched: slices are shown as they are made, in the place of what is shown now. rows, crop: the part that is made,
+ * as in OutputOptions; all of it without them. */
 export interface ReconstructionRequest {
   readonly path: string;
   readonly output: string;
@@ -1150,6 +1157,8 @@ export interface ReconstructionRequest {
   readonly options?: ScanOptions;
   readonly is_replaced?: boolean;
   readonly is_watched?: boolean;
+  readonly rows?: readonly [number, number] | null;
+  readonly crop?: readonly [readonly [number, number], readonly [number, number]] | null;
 }
 
 /** POST /api/slices/window: the grey window of a slice across an axis.
@@ -1557,14 +1566,16 @@ export interface ScanDescription {
   readonly choices: ReconstructionChoices;
 }
 
-/** Numbers in a file: its name, from the root on, and its shape. */
+/** Numbers in a file: its name, from the root on, and its shape. In a folder: a pattern of names of files below it,
+ * or the path of a file with a list. */
 export interface Dataset {
   readonly name: string;
   readonly shape: readonly number[];
 }
 
 /** is_recognised: the file says itself what is what. frames: what could be projections, flats or darks. lists: what
- * could be angles. options: what they probably are; empty where nothing fits. */
+ * could be angles, in the file and in text files beside it. options: what they probably are; empty where nothing
+ * fits. */
 export interface Suggestion {
   readonly is_recognised: boolean;
   readonly frames: readonly Dataset[];
@@ -1579,12 +1590,13 @@ export interface AxisResult {
 }
 
 /** Before the image: low and high are black and white, center and slope as in AxisResult, radius_px
- * how far phase retrieval smooths. voxels: of the volume along an edge, that became one pixel, because all of them
- * would take long; views: one of so many was used; iterations: so many were made. */
+ * how far phase retrieval smooths. edge: of a slice, in pixels of the detector. voxels: of the volume along an edge, that became one pixel, because all of them
+ * would take long; views: one of so many was used; iterations: so many were made. encoding: grey16 is 16 bits (little
+ * endian) for every pixel, from code_low (0) to code_high (65535). */
 export interface PreviewHeader {
   readonly place: PreviewPosition;
   readonly index: number;
-  readonly encoding: "jpeg" | "png";
+  readonly encoding: PreviewEncoding;
   readonly width: number;
   readonly height: number;
   readonly low: number;
@@ -1593,9 +1605,12 @@ export interface PreviewHeader {
   readonly center: number | null;
   readonly slope: number | null;
   readonly radius_px: number | null;
+  readonly edge: number;
   readonly voxels: number;
   readonly views: number;
   readonly iterations: number;
+  readonly code_low: number;
+  readonly code_high: number;
 }
 
 /** The line that does the same in a terminal. */

@@ -1,6 +1,6 @@
 """A reconstruction as a command line, to reproduce it.
 
-Here: ReconstructionParameters, the file that they are kept in, and arguments().
+Here: ReconstructionParameters, the file that they are kept in, OutputArguments, and arguments().
 Not here: reading the command line (cli), every choice (recipe).
 """
 
@@ -8,6 +8,7 @@ import json
 import shlex
 from dataclasses import asdict, dataclass, field
 
+from pellucid.tomo.pipeline.volume_region import Crop, Range
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan_files.assembly import SEPARATOR, ScanOptions
 
@@ -24,8 +25,30 @@ class ReconstructionParameters:
     recipe: Recipe = field(default_factory=Recipe)
 
 
+@dataclass(frozen=True)
+class OutputArguments:
+    """What is said of an output. rows, crop: as in OutputOptions.
+
+    >>> OutputArguments(rows=(5, 9), crop=((0, 8), (4, 8))).words
+    ['--pyramid', '--rows', '5:9', '--crop', '0:8,4:8']
+    """
+
+    is_replaced: bool = False
+    rows: Range | None = None
+    crop: Crop | None = None
+
+    @property
+    def words(self) -> list[str]:
+        return [
+            "--pyramid",
+            *(["--rows", _range(self.rows)] if self.rows else []),
+            *(["--crop", ",".join(map(_range, self.crop))] if self.crop else []),
+            *(["--overwrite"] if self.is_replaced else []),
+        ]
+
+
 def arguments(
-    source: str, target: str, parameters: ReconstructionParameters, *, is_replaced: bool = False
+    source: str, target: str, parameters: ReconstructionParameters, output: OutputArguments | None = None
 ) -> list[str]:
     """What to write behind ``pellucid``. Settings that are as they are by default, or without effect, are left out.
 
@@ -34,21 +57,25 @@ def arguments(
     >>> arguments("a.h5", "a.zarr", ReconstructionParameters(recipe=Recipe(roll_deg=-0.25)))[5:]
     ['--roll=-0.25']
     """
-    words = arguments_of_files(source, target, is_replaced=is_replaced)
+    words = arguments_of_files(source, target, output)
     for name, value in (*_of_scan(parameters.scan), *_of_recipe(parameters.recipe)):
         is_left_out = value is None or value is False or value == ""
         words += [] if is_left_out else [name] if value is True else _text(name, str(value))
     return words
 
 
-def arguments_of_files(source: str, target: str, *, is_replaced: bool = False) -> list[str]:
+def arguments_of_files(source: str, target: str, output: OutputArguments | None = None) -> list[str]:
     """The same without the parameters, for a run that reads them from a recipe file."""
-    return ["reconstruct", source, "-o", target, "--pyramid", *(["--overwrite"] if is_replaced else [])]
+    return ["reconstruct", source, "-o", target, *(output or OutputArguments()).words]
 
 
 def recipe_text(parameters: ReconstructionParameters) -> str:
     """The text of a recipe file, which ``pellucid reconstruct --recipe`` reads."""
     return json.dumps(asdict(parameters), indent=2)
+
+
+def _range(ends: Range) -> str:
+    return f"{ends[0]}:{ends[1]}"
 
 
 def _text(name: str, text: str) -> list[str]:

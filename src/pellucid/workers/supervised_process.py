@@ -179,7 +179,8 @@ def _settle(future: "Future[Any]", answer: Any, descriptor: int | None) -> None:
         case replies.SliceDrawn(_, width, height) if descriptor is not None:
             future.set_result((answer, SharedArray(descriptor, (height, width, 4), np.uint8)))
         case replies.PreviewMade(_, width, height) if descriptor is not None:
-            future.set_result((answer, SharedArray(descriptor, (height, width), np.uint8)))
+            depth = np.dtype(np.uint16 if answer.is_deep else np.uint8)
+            future.set_result((answer, SharedArray(descriptor, (height, width), depth)))
         case replies.LabelsMeasured(_, count, dtype) if descriptor is not None:
             with SharedArray(descriptor, (count, COLUMNS), np.int64) as shared:
                 future.set_result(LabelTable.from_rows(shared.array.copy(), dtype))

@@ -1,5 +1,6 @@
 """From a scan to a volume on the page: the run, other pages that go on with it, files that do not say everything."""
 
+import re
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -22,8 +23,10 @@ def test_all_slices_are_made_and_opened(workbench: Page, preview: SlicePreview, 
     workbench.keyboard.press("Enter")
     workbench.get_by_role("button", name="Reconstruct all slices").click()
     expect(workbench.get_by_role("progressbar", name="Reconstruction", exact=True)).to_be_visible()
+    expect(workbench.get_by_text(re.compile(r"about \d+ s left"))).to_be_visible()
     opener = workbench.get_by_role("button", name="Open volume")
     expect(opener).to_be_visible(timeout=TIMEOUT_MS)
+    expect(workbench.get_by_role("status").get_by_text(re.compile(r"Done in [\d.]+ (s|min)"))).to_be_visible()
     assert scene(workbench)["scene"]["volumes"][0]["source"].startswith("memory:")  # Slices were seen as they came.
     opener.click()
     expect(workbench.get_by_role("region", name="Reconstruction")).to_have_count(0)
@@ -118,7 +121,7 @@ def test_there_is_a_way_back_from_a_run_that_is_watched(workbench: Page, scan: P
 
 def choose_parts(page: Page, **parts: str) -> None:
     for label, value in parts.items():
-        page.get_by_role("combobox", name=label).select_option(value)
+        page.get_by_role("combobox", name=label, exact=True).select_option(value)
 
 
 def test_a_plain_file_is_reconstructed_once_its_datasets_are_named(
@@ -133,15 +136,15 @@ def test_a_plain_file_is_reconstructed_once_its_datasets_are_named(
     page.get_by_role("button", name="Reconstruct…").click()
     see(page, "Choose which of its datasets")
     for label, name in (("Projections", "/raw/images"), ("Flats", "/raw/white"), ("Darks", "/raw/dark")):
-        expect(page.get_by_role("combobox", name=label)).to_have_value(name)
-    expect(page.get_by_role("combobox", name="Angles")).to_have_value("/stage/position")
-    choose_parts(page, Angles="/stage/temperature")
+        expect(page.get_by_role("combobox", name=label, exact=True)).to_have_value(name)
+    expect(page.get_by_role("combobox", name="Angle list")).to_have_value("/stage/position")
+    choose_parts(page, **{"Angle list": "/stage/temperature"})
     page.get_by_role("button", name="Read as a scan").click()
     see(page, f"contains {VIEWS + 3} angles, but there are {VIEWS} projections")
     choose_parts(page, Flats="other", Darks="none")
     expect(page.get_by_role("button", name="Read as a scan")).to_be_disabled()  # Not all is said.
-    fill(page, "Flats (text)", "/raw/white")
-    choose_parts(page, Angles="/stage/position", Darks="/raw/dark")
+    fill(page, "Flats file", "/raw/white")
+    choose_parts(page, **{"Angle list": "/stage/position"}, Darks="/raw/dark")
     page.get_by_role("button", name="Read as a scan").click()
     seen = settled(page)
     assert peak_signal(seen, own(page, preview, replace(RECIPE, center=center_of(page)))) > 45
@@ -150,13 +153,23 @@ def test_a_plain_file_is_reconstructed_once_its_datasets_are_named(
     expect(page.locator("[data-command]")).to_contain_text(named)
 
 
-def test_a_scan_that_lacks_something_says_so(page: Page) -> None:
+def test_what_a_scan_lacks_is_chosen_from_buttons_and_lists(page: Page) -> None:
     choose_scan(page, "bare.h5")
     see(page, "has no flats")
-    for name in ("Flats", "Darks"):
-        page.get_by_label(name, exact=True).fill("none")
-        page.keyboard.press("Enter")
+    expect(page.get_by_text("--flats")).to_have_count(0)
+    expect(page.get_by_role("button", name="Read as a scan")).to_be_disabled()
+    choose_parts(page, Flats="none", Darks="none")
+    page.get_by_role("button", name="Read as a scan").click()
     exact(page, "slice")
     expect(page.get_by_text("has no flats")).to_have_count(0)
+    page.get_by_role("button", name="Scan", exact=True).click()
+    angles = page.get_by_role("group", name="Angles")
+    angles.get_by_role("button", name="0–360°").click()
+    see(page, f"{VIEWS} views, 0.0° to 357.0°")
+    angles.get_by_role("button", name="Range").click()
+    fill(page, "Last angle", "90")
+    page.get_by_label("The last projection is at 90°").check()
+    see(page, f"{VIEWS} views, 0.0° to 90.0°")
+    page.get_by_role("button", name="Scan", exact=True).click()  # The browser remembers that it was closed.
     page.keyboard.press("Escape")
     expect(page.get_by_role("region", name="Reconstruction")).to_have_count(0)

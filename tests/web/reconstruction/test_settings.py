@@ -83,7 +83,7 @@ def test_rings_before_and_after(workbench: Page, preview: SlicePreview) -> None:
 
 def test_an_axis_that_leans_and_larger_voxels(workbench: Page, preview: SlicePreview, scan: Path) -> None:
     center, last = center_of(workbench), ROWS - 1
-    row = workbench.get_by_role("slider", name="Row")
+    row = workbench.get_by_role("slider", name="Row", exact=True)
     row.focus()
     workbench.keyboard.press("PageUp")
     expect(row).to_have_attribute("aria-valuenow", str(last))

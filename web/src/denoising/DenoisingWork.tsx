@@ -3,8 +3,10 @@
 import { useState, type ReactNode } from "react";
 import { Segmented } from "../components/Choice";
 import type { ReconstructionDraft, RegionName, ScanDescription } from "../protocol";
-import { Slice, type Change } from "../reconstruction/PreviewImages";
+import type { Change } from "../reconstruction/PreviewImages";
 import type { Previews } from "../reconstruction/previewStore";
+import type { SliceTools } from "../reconstruction/sliceTools";
+import { Slice } from "../reconstruction/SliceView";
 import { edgeOf, firstDenoising, regionOf, withRegion, type DenoisingDraft, type Rectangle } from "./draft";
 import { RegionDrawing } from "./RegionDrawing";
 import { TrainingView } from "./TrainingView";
@@ -64,11 +66,12 @@ interface DenoisedSliceProps {
   draft: ReconstructionDraft;
   previews: Previews;
   work: DenoisingWork;
+  tools: SliceTools;
   onChange: Change;
 }
 
 /** The slice, to draw regions on; once there are images of the training, those. */
-export function DenoisedSlice({ scan, draft, previews, work, onChange }: DenoisedSliceProps): ReactNode {
+export function DenoisedSlice({ scan, draft, previews, work, tools, onChange }: DenoisedSliceProps): ReactNode {
   const [chosen, choose] = useState<Shown | null>(null);
   const { run } = work.watched;
   const hasImages = run !== null && run.images > 0;
@@ -79,7 +82,7 @@ export function DenoisedSlice({ scan, draft, previews, work, onChange }: Denoise
       {shown === "training" && run ? (
         <TrainingView run={run} />
       ) : (
-        <Slice scan={scan} draft={{ ...draft, compare: "nothing" }} previews={previews} onChange={onChange}>
+        <Slice scan={scan} draft={{ ...draft, compare: "nothing" }} previews={previews} tools={tools} onChange={onChange}>
           {edge === null ? null : <RegionDrawing regions={work.draft.regions} edge={edge} drawing={work.drawing} onDrawn={work.onDrawn} />}
         </Slice>
       )}

@@ -30,6 +30,7 @@ export function RegionDrawing({ regions, edge, drawing, onDrawn }: RegionDrawing
       className={drawing ? "region-drawing is-on" : "region-drawing"}
       onPointerDown={(event) => {
         if (!drawing || event.button !== 0) return;
+        event.stopPropagation(); // The slice below would move its axis.
         event.currentTarget.setPointerCapture(event.pointerId);
         from.current = at(event);
       }}

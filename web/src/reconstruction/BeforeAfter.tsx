@@ -5,20 +5,32 @@ import { Segmented } from "../components/Choice";
 import type { ComparedStep, ReconstructionDraft } from "../protocol";
 import type { Change } from "./PreviewImages";
 import { before } from "./draft";
+import type { DragMode } from "./sliceTools";
 
-const HELP = "Drag across the slice to move the axis (Shift: finely), or drag its line on the left.";
+const HELP: Record<DragMode, string> = {
+  axis: "Drag across the slice to move the axis (Shift: finely), or drag its line on the left.",
+  pan: "Drag the slice to move it; the wheel zooms.",
+  crop: "Drag over the part of the slice that is wanted.",
+};
 const NOTHING_TO_COMPARE: Record<Exclude<ComparedStep, "nothing">, string> = {
   rings: "Ring removal is off. Choose a method to compare.",
   phase: "Phase retrieval is off. Switch it on to compare.",
   filter: "No filter to compare with: the sharpest one is used, or none.",
 };
 
-export function BeforeAfter({ draft, onChange }: { draft: ReconstructionDraft; onChange: Change }): ReactNode {
+interface BeforeAfterProps {
+  draft: ReconstructionDraft;
+  /** What dragging on the slice does. */
+  drag: DragMode;
+  onChange: Change;
+}
+
+export function BeforeAfter({ draft, drag, onChange }: BeforeAfterProps): ReactNode {
   const { compare, recipe } = draft;
   const isMissed = compare !== "nothing" && before(recipe, compare) === null;
   return (
     <div className="workbench-under">
-      <p className="hint">{isMissed ? NOTHING_TO_COMPARE[compare] : HELP}</p>
+      <p className="hint">{isMissed ? NOTHING_TO_COMPARE[compare] : HELP[drag]}</p>
       <span className="label">Before and after</span>
       <Segmented<ComparedStep>
         label="Compare with"

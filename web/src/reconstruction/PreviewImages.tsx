@@ -1,15 +1,15 @@
-// The images of a draft: a projection, its sinogram and the slice, each with the lines that can be dragged.
+// The images that go into a slice: a projection and its sinogram, with the lines that can be dragged. Not here: the slice (SliceView.tsx).
 
 import { useEffect, useRef, useState, type CSSProperties, type KeyboardEvent, type PointerEvent, type ReactNode } from "react";
+import type { GreyWindow } from "../geometry/greyWindow";
 import { clamp } from "../geometry/vector";
-import { short } from "../geometry/measures";
 import type { Recipe, ScanDescription, PreviewPosition, ReconstructionDraft } from "../protocol";
 import type { Preview } from "./previewQueue";
 import type { Previews } from "./previewStore";
-import { before, besideMiddle, centerOf, slopeOf } from "./draft";
+import { besideMiddle, centerOf, slopeOf } from "./draft";
+import { painted } from "./greyImage";
+import { range, rowsOf } from "./region";
 
-/** Columns of the axis for a pixel of the mouse, over the slice. */
-const FINE = 0.1;
 const CENTER_STEP = 0.25;
 const MIN_RATIO = 0.8;
 const MAX_RATIO = 3;
@@ -17,16 +17,14 @@ const MAX_RATIO = 3;
 /** What changes, or what follows from the draft as it is by then. */
 export type Change = (change: Partial<ReconstructionDraft> | ((draft: ReconstructionDraft) => Partial<ReconstructionDraft>)) => void;
 
-interface PreviewImagesProps {
+interface InputsProps {
   scan: ScanDescription;
   draft: ReconstructionDraft;
   previews: Previews;
   onChange: Change;
-  /** Over the slice. */
-  children?: ReactNode;
 }
 
-export function Inputs({ scan, draft, previews, onChange }: PreviewImagesProps): ReactNode {
+export function Inputs({ scan, draft, previews, onChange }: InputsProps): ReactNode {
   const { projection, sinogram } = previews.images;
   const { recipe } = draft;
   const axisBeside = (columns: number, slope: number): ReactNode => <Axis scan={scan} recipe={recipe} beside={columns} slope={slope} onChange={onChange} />;
@@ -35,12 +33,14 @@ export function Inputs({ scan, draft, previews, onChange }: PreviewImagesProps):
       <Frame name="Projection" note={`view ${draft.view} of ${scan.projections}`} ratio={clamp(scan.columns / scan.rows, MIN_RATIO, MAX_RATIO)}>
         <Canvas place="projection" preview={projection} />
         {axisBeside(0, slopeOf(recipe))}
-        <Line label="Row" value={draft.row} count={scan.rows} step={1} onChange={(row) => onChange({ row })} />
+        <RowRange scan={scan} draft={draft} onChange={onChange} />
+        <Line label="Row" title="The row that is shown as a slice" value={draft.row} count={scan.rows} step={1} onChange={(row) => onChange({ row })} />
       </Frame>
       <input
         className="workbench-view"
         type="range"
         aria-label="View"
+        title="The projection that is shown"
         min={0}
         max={scan.projections - 1}
         value={draft.view}
@@ -52,6 +52,21 @@ export function Inputs({ scan, draft, previews, onChange }: PreviewImagesProps):
         {axisBeside(besideMiddle(recipe, draft.row, scan.rows), 0)}
       </Frame>
     </div>
+  );
+}
+
+/** The first and the last row of the volume, to be dragged; what is left out is darker. */
+function RowRange({ scan, draft, onChange }: Omit<InputsProps, "previews">): ReactNode {
+  const [first, stop] = rowsOf(draft, scan);
+  const { binning } = draft.recipe;
+  const share = (row: number): string => `${(100 * row) / scan.rows}%`;
+  return (
+    <>
+      <div className="workbench-left-out" style={{ top: 0, height: share(first) }} />
+      <div className="workbench-left-out" style={{ bottom: 0, height: share(scan.rows - stop) }} />
+      <Line label="First row" title="The first row of the volume" isEnd value={first} count={scan.rows} offset={0} step={1} onChange={(row) => onChange({ rows: range(Math.min(row, stop - binning), stop, scan.rows, binning) })} />
+      <Line label="Last row" title="The last row of the volume" isEnd value={stop - 1} count={scan.rows} offset={1} step={1} onChange={(row) => onChange({ rows: range(first, Math.max(row + 1, first + binning), scan.rows, binning) })} />
+    </>
   );
 }
 
@@ -82,59 +97,6 @@ function Axis({ scan, recipe, beside, slope, onChange }: AxisProps): ReactNode {
   );
 }
 
-export function Slice({ scan, draft, previews, onChange, children }: PreviewImagesProps): ReactNode {
-  const [split, setSplit] = useState(0.5);
-  const { slice, before: earlier } = previews.images;
-  const isCompared = before(draft.recipe, draft.compare) !== null;
-  const held = useRef<{ x: number; center: number } | null>(null);
-  const center = centerOf(draft.recipe);
-  const drag = (event: PointerEvent): void => {
-    if (!held.current) return;
-    const moved = held.current.center + (event.clientX - held.current.x) * FINE * (event.shiftKey ? FINE : 1);
-    onChange({ recipe: { ...draft.recipe, center: rounded(clamp(moved, 0, scan.columns - 1), 0.01) } });
-  };
-  return (
-    <Frame name="Slice" note={noteOf(slice, draft)} ratio={1} isLarge>
-      <div
-        className="workbench-slice"
-        onPointerDown={(event) => {
-          if (center === null || event.button !== 0) return;
-          event.currentTarget.setPointerCapture(event.pointerId);
-          held.current = { x: event.clientX, center };
-        }}
-        onPointerMove={drag}
-        onPointerUp={() => (held.current = null)}
-        onPointerCancel={() => (held.current = null)}
-      >
-        {slice ? null : <p className="hint workbench-waiting">{center === null ? "Finding the rotation axis…" : "Reconstructing the slice…"}</p>}
-        <Canvas place="slice" preview={slice} />
-        {isCompared ? (
-          <div className="workbench-before" style={{ clipPath: `inset(0 ${100 - 100 * split}% 0 0)` }}>
-            <Canvas place="before" preview={earlier} />
-          </div>
-        ) : null}
-      </div>
-      {children}
-      {isCompared ? (
-        <>
-          <span className="workbench-tag is-left">before</span>
-          <span className="workbench-tag is-right">after</span>
-          <Line label="Before and after" isUpright value={split * 100} count={100} step={1} onChange={(place) => setSplit(place / 100)} />
-        </>
-      ) : null}
-    </Frame>
-  );
-}
-
-function noteOf(slice: Preview | undefined, { row, recipe }: ReconstructionDraft): string {
-  const place = recipe.binning > 1 ? `row ${row}, slice ${Math.floor(row / recipe.binning)}` : `row ${row}`;
-  if (!slice) return place;
-  const { low, high, unit, radius_px, voxels } = slice.header;
-  const smooth = radius_px === null || !recipe.phase ? "" : ` · phase smoothing radius ${short(radius_px)} pixels`;
-  const coarse = slice.isExact && voxels > 1 ? ` · ${voxels} × ${voxels} pixels binned` : "";
-  return `${place} · grey range ${short(low, 3)} to ${short(high, 3)} ${unit}${smooth}${coarse}`;
-}
-
 interface FrameProps {
   name: string;
   note: string;
@@ -158,41 +120,56 @@ export function Frame({ name, note, ratio, isLarge = false, children }: FramePro
   );
 }
 
-function Canvas({ place, preview }: { place: PreviewPosition; preview: Preview | undefined }): ReactNode {
+interface CanvasProps {
+  place: PreviewPosition;
+  preview: Preview | undefined;
+  /** The grey window, where one was chosen. */
+  window?: GreyWindow | null;
+}
+
+export function Canvas({ place, preview, window = null }: CanvasProps): ReactNode {
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => {
     const element = canvas.current;
     if (!element || !preview) return;
-    const { header, image, isExact, recipe } = preview;
+    const { header, image, grey, isExact, recipe } = preview;
     element.width = header.width;
     element.height = header.height;
-    element.getContext("2d")?.drawImage(image, 0, 0);
+    const context = element.getContext("2d");
+    if (grey && window) context?.putImageData(painted(grey, window), 0, 0);
+    else context?.drawImage(image, 0, 0);
+    const [low, high] = window ?? [header.low, header.high];
     // For tests: which image this is.
-    Object.assign(element.dataset, { isExact, index: header.index, center: header.center ?? "", low: header.low, high: header.high, recipe: JSON.stringify(recipe) });
-  }, [preview]);
+    Object.assign(element.dataset, { isExact, index: header.index, center: header.center ?? "", low, high, recipe: JSON.stringify(recipe) });
+  }, [preview, window]);
   return <canvas ref={canvas} data-place={place} />;
 }
 
 interface LineProps {
   label: string;
+  title?: string;
   value: number;
   /** Pixels there are across; pixel n has its middle at n. */
   count: number;
+  /** Where in its pixel the line is: its middle, or an end. */
+  offset?: number;
   step: number;
   isUpright?: boolean;
   isFaint?: boolean;
+  /** The end of a range. */
+  isEnd?: boolean;
   onChange: (value: number) => void;
 }
 
 /** A line over an image, to be dragged or stepped. */
-export function Line({ label, value, count, step, isUpright = false, isFaint = false, onChange }: LineProps): ReactNode {
+export function Line({ label, title = label, value, count, offset = 0.5, step, isUpright = false, isFaint = false, isEnd = false, onChange }: LineProps): ReactNode {
   const [isHeld, setHeld] = useState(false);
   const put = (next: number): void => onChange(rounded(clamp(next, 0, count - 1), step));
   const aim = (event: PointerEvent): void => {
     const frame = event.currentTarget.parentElement?.getBoundingClientRect();
     if (!isHeld || !frame) return;
     const share = isUpright ? (event.clientX - frame.left) / frame.width : (event.clientY - frame.top) / frame.height;
-    put(share * count - 0.5);
+    put(share * count - offset);
   };
   const press = (event: KeyboardEvent): void => {
     const way = { ArrowRight: 1, ArrowDown: isUpright ? -1 : 1, ArrowLeft: -1, ArrowUp: isUpright ? 1 : -1, PageUp: 10, PageDown: -10 }[event.key];
@@ -200,14 +177,15 @@ export function Line({ label, value, count, step, isUpright = false, isFaint = f
     event.preventDefault();
     put(value + way * step * (event.shiftKey ? 10 : 1));
   };
-  const place = `${clamp((100 * (value + 0.5)) / count, 0, 100)}%`;
+  const place = `${clamp((100 * (value + offset)) / count, 0, 100)}%`;
   return (
     <div
-      className={`workbench-line${isUpright ? " is-upright" : ""}${isFaint ? " is-faint" : ""}`}
+      className={`workbench-line${isUpright ? " is-upright" : ""}${isFaint ? " is-faint" : ""}${isEnd ? " is-end" : ""}`}
       style={isUpright ? { left: place } : { top: place }}
       role="slider"
       tabIndex={0}
       aria-label={label}
+      title={`${title}. Drag it, or use the arrow keys.`}
       aria-orientation={isUpright ? "horizontal" : "vertical"}
       aria-valuemin={0}
       aria-valuemax={count - 1}
@@ -224,4 +202,4 @@ export function Line({ label, value, count, step, isUpright = false, isFaint = f
   );
 }
 
-const rounded = (value: number, step: number): number => Number((Math.round(value / step) * step).toFixed(4));
+export const rounded = (value: number, step: number): number => Number((Math.round(value / step) * step).toFixed(4));

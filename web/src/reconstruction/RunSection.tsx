@@ -5,7 +5,8 @@ import { Button } from "../components/Button";
 import { Switch } from "../components/Choice";
 import { choose, saveText } from "../components/files";
 import { Section } from "../components/Section";
-import type { ScanDescription, ReconstructionDraft } from "../protocol";
+import { about, duration } from "../geometry/duration";
+import type { Progress, ScanDescription, ReconstructionDraft } from "../protocol";
 import { openFile } from "../session/openFile";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
@@ -42,21 +43,23 @@ export function RunSection({ path, draft, onChange }: RunSectionProps): ReactNod
   return (
     <div className="workbench-run">
       <TextField label="Output" example="a name ending in .zarr" value={draft.output} onChange={(output) => onChange({ output })} />
-      <Switch label="Overwrite an existing output" isOn={draft.is_replaced} onChange={(is_replaced) => onChange({ is_replaced })} />
-      <Switch label="Show slices while running" isOn={draft.is_watched} onChange={(is_watched) => onChange({ is_watched })} />
+      <Switch label="Overwrite an existing output" title="Otherwise a name that exists is refused" isOn={draft.is_replaced} onChange={(is_replaced) => onChange({ is_replaced })} />
+      <Switch label="Show slices while running" title="In the place of what the viewer shows" isOn={draft.is_watched} onChange={(is_watched) => onChange({ is_watched })} />
       {isRunning ? (
         <>
           <div className={share === null ? "bar is-unknown" : "bar"} role="progressbar" aria-label="Reconstruction" aria-valuenow={share === null ? undefined : Math.round(share * 100)}>
             <span style={share === null ? {} : { width: `${share * 100}%` }} />
           </div>
           <div className="row">
-            <span className="label number">{share === null ? progress?.note || "Starting…" : `${Math.round(share * 100)} %`}</span>
+            <span className="label number">{runText(progress)}</span>
             {run.isWatched ? (
               <Button look="main" title="Watch the volume fill; these settings stay as they are" onClick={() => session.page({ scan: "" })}>
                 Watch
               </Button>
             ) : null}
-            <Button onClick={() => session.send({ type: "cancel_task", task: run.task })}>Stop</Button>
+            <Button title="Stop the reconstruction; the same settings continue it" onClick={() => session.send({ type: "cancel_task", task: run.task })}>
+              Stop
+            </Button>
           </div>
         </>
       ) : (
@@ -71,6 +74,11 @@ export function RunSection({ path, draft, onChange }: RunSectionProps): ReactNod
           ) : null}
         </div>
       )}
+      {ended?.state === "finished" ? (
+        <p className="hint" role="status">
+          Done in {duration(ended.seconds)}.
+        </p>
+      ) : null}
       {ended?.state === "stopped" ? (
         <div role="alert">
           <p className="is-bad">{ended.what}</p>
@@ -80,6 +88,15 @@ export function RunSection({ path, draft, onChange }: RunSectionProps): ReactNod
       {run ? <Log task={run.task} /> : null}
     </div>
   );
+}
+
+/** How far it is, and how long it will take. */
+function runText(progress: Progress | undefined): string {
+  if (!progress) return "Starting…";
+  if (progress.note) return progress.note;
+  const left = progress.seconds_left === null || progress.seconds_left === undefined ? "" : ` · ${about(progress.seconds_left)} left`;
+  const share = progress.total ? Math.round((100 * progress.done) / progress.total) : 0;
+  return `${share > 0 ? `${share} %` : "Starting"}${left}`;
 }
 
 function Log({ task }: { task: string }): ReactNode {

@@ -1,6 +1,7 @@
 // Running reconstructions. Here: how each ended; a notice if it is not on screen. Renders nothing.
 
 import { useEffect, type ReactNode } from "react";
+import { duration } from "../geometry/duration";
 import { RequestError } from "../connection/requestError";
 import { useSession, type Session } from "../session/session";
 import { useSelect } from "../state/store";
@@ -27,7 +28,7 @@ async function follow(session: Session, scan: string, task: string): Promise<voi
     session.store.dispatch({ type: "run", scan, run: { ...run, isOver: true, status } });
     if (page.scan === scan) return;
     const name = scan.slice(scan.lastIndexOf("/") + 1);
-    if (status.state === "finished") session.notify("success", `The reconstruction of ${name} is finished.`, "", "", run.output);
+    if (status.state === "finished") session.notify("success", `The reconstruction of ${name} is done in ${duration(status.seconds)}.`, "", "", run.output);
     else session.notify("error", status.what, status.remedy);
   } catch (error) {
     if (!(error instanceof RequestError)) throw error; // A restarted viewer does not know it.

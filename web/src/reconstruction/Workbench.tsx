@@ -4,18 +4,21 @@
 import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef, useState, useSyncExternalStore, type ReactNode } from "react";
 import { RequestError } from "../connection/requestError";
 import { IconButton } from "../components/Button";
-import type { AxisResult, ScanDescription, ScanOptions, Suggestion, ReconstructionDraft } from "../protocol";
+import type { AxisResult, ScanDescription, ScanOptions, ReconstructionDraft } from "../protocol";
 import { DenoisedSlice, ResultChoice, useDenoisingWork } from "../denoising/DenoisingWork";
 import { DenoisePanel } from "../denoising/DenoisePanel";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
 import { BeforeAfter } from "./BeforeAfter";
-import { DatasetForm } from "./DatasetForm";
-import { Inputs, Slice, type Change } from "./PreviewImages";
-import { describeScan, findAxis, datasetsOf } from "./requests";
+import { Inputs, type Change } from "./PreviewImages";
+import { RegionSection } from "./RegionSection";
+import { describeScan, findAxis } from "./requests";
 import { ReproduceSection, RunSection } from "./RunSection";
-import { ScanSection } from "./ScanSection";
+import { MissingForm, ScanSection, useSuggestion } from "./ScanSection";
 import { Settings } from "./Settings";
+import { SliceBar } from "./SliceBar";
+import { useSliceTools, type SliceTools } from "./sliceTools";
+import { Slice } from "./SliceView";
 import { isBusy, errorOf, PreviewStore, type Previews } from "./previewStore";
 import { changed, firstDraft, NO_OPTIONS, withAxis } from "./draft";
 
@@ -59,29 +62,16 @@ interface MissingProps {
 /** What is needed before anything can be shown. */
 function Missing({ path, options, problem, onOptions }: MissingProps): ReactNode {
   const suggestion = useSuggestion(problem ? path : "");
-  if (!problem || suggestion === "loading") return null;
-  const isUnmarked = suggestion !== null && !suggestion.is_recognised;
+  if (!problem || !suggestion) return null;
+  const isUnmarked = !suggestion.is_recognised;
   return (
-    <div className="workbench-missing">
-      {isUnmarked && options === NO_OPTIONS ? null : <Problem problem={problem} />}
-      <div className="pane">{isUnmarked ? <DatasetForm suggestion={suggestion} options={options} onSubmit={onOptions} /> : <ScanSection options={options} scan={null} onChange={onOptions} />}</div>
+    <div className="workbench-missing scrolls">
+      {isUnmarked && options === NO_OPTIONS ? null : <Problem problem={problem} remedy="Choose it below." />}
+      <div className="pane">
+        <MissingForm suggestion={suggestion} problem={problem.what} options={options} onSubmit={onOptions} />
+      </div>
     </div>
   );
-}
-
-/** What the datasets of a file may be; null if it has none. */
-function useSuggestion(path: string): Suggestion | "loading" | null {
-  const [suggestion, setSuggestion] = useState<Suggestion | "loading" | null>("loading");
-  useEffect(() => {
-    if (!path) return undefined;
-    let isWanted = true;
-    const onFound = (found: Suggestion | null): void => (isWanted ? setSuggestion(found) : undefined);
-    datasetsOf(path).then(onFound, () => onFound(null));
-    return () => {
-      isWanted = false;
-    };
-  }, [path]);
-  return suggestion;
 }
 
 interface EditorProps {
@@ -95,7 +85,8 @@ interface EditorProps {
 
 function Editor({ path, scan, draft, setDraft, onOptions, problem }: EditorProps): ReactNode {
   const change: Change = useCallback((part) => setDraft((before) => before && changed(before, typeof part === "function" ? part(before) : part)), [setDraft]);
-  const previews = usePreviews(path, draft, setDraft);
+  const tools = useSliceTools();
+  const previews = usePreviews(path, draft, tools, setDraft);
   useAxis(path, draft, setDraft);
   const denoising = useDenoisingWork(path, scan, draft);
   const shared = { scan, draft, onChange: change };
@@ -103,13 +94,16 @@ function Editor({ path, scan, draft, setDraft, onOptions, problem }: EditorProps
     <div className={isBusy(previews) ? "workbench-grid is-busy" : "workbench-grid"}>
       <Inputs {...shared} previews={previews} />
       <div className="workbench-middle">
-        <Problem problem={problem ?? errorOf(previews)} />
+        <Problem problem={problem ?? errorOf(previews)} remedy="Change it under Scan." />
         {denoising.isShown ? (
-          <DenoisedSlice {...shared} work={denoising} previews={previews} />
+          <DenoisedSlice {...shared} work={denoising} previews={previews} tools={tools} />
         ) : (
           <>
-            <Slice {...shared} previews={previews} />
-            <BeforeAfter draft={draft} onChange={change} />
+            <Slice {...shared} previews={previews} tools={tools} />
+            <div>
+              <SliceBar tools={tools} slice={previews.images.slice} />
+              <BeforeAfter draft={draft} drag={tools.drag} onChange={change} />
+            </div>
           </>
         )}
       </div>
@@ -121,7 +115,8 @@ function Editor({ path, scan, draft, setDraft, onOptions, problem }: EditorProps
           <>
             <div className="scrolls">
               <Settings path={path} slice={previews.images.slice} {...shared} />
-              <ScanSection options={draft.options} scan={scan} onChange={onOptions} />
+              <RegionSection {...shared} edge={previews.images.slice?.header.edge || scan.columns} tools={tools} />
+              <ScanSection path={path} options={draft.options} scan={scan} onChange={onOptions} />
               <ReproduceSection path={path} {...shared} />
             </div>
             <RunSection path={path} {...shared} />
@@ -163,23 +158,28 @@ function useAxis(path: string, draft: ReconstructionDraft, setDraft: EditorProps
   }, [session, axis, options, setDraft]);
 }
 
-function usePreviews(path: string, draft: ReconstructionDraft, setDraft: EditorProps["setDraft"]): Previews {
+function usePreviews(path: string, draft: ReconstructionDraft, { window, zoom }: SliceTools, setDraft: EditorProps["setDraft"]): Previews {
   const client = useSelect((state) => state.welcome?.client ?? "");
   const [store] = useState(() => {
     const found = (axis: AxisResult): void => setDraft((before) => before && withAxis(before, axis, before.axis));
-    return new PreviewStore(path, { client, edge: Math.min(MAX_EDGE, Math.round(innerHeight * devicePixelRatio)) }, found);
+    return new PreviewStore(path, { client, edge: wholeEdge() }, found);
   });
-  useEffect(() => store.show(draft, client), [store, draft, client]);
+  const edge = zoom.scale > 1 ? MAX_EDGE : wholeEdge();
+  useEffect(() => store.show(draft, client, { window, edge }), [store, draft, client, window, edge]);
   useEffect(() => () => store.close(), [store]);
   return useSyncExternalStore(store.subscribe, store.get);
 }
 
-function Problem({ problem }: { problem: RequestError | null }): ReactNode {
+/** Pixels of an image that is shown whole. */
+const wholeEdge = (): number => Math.min(MAX_EDGE, Math.round(innerHeight * devicePixelRatio));
+
+/** remedy: in the place of one for the command line. */
+function Problem({ problem, remedy }: { problem: RequestError | null; remedy?: string }): ReactNode {
   if (!problem) return null;
   return (
     <div className="workbench-problem pane" role="alert">
       <p className="is-bad">{problem.what}</p>
-      <p className="hint">{problem.remedy}</p>
+      <p className="hint">{remedy && / --\w/.test(` ${problem.remedy}`) ? remedy : problem.remedy}</p>
     </div>
   );
 }

@@ -9,7 +9,7 @@ export const QUICK = "correlation";
 
 /** The first draft for a scan: its middle. */
 export function firstDraft(scan: ScanDescription, options: ScanOptions): ReconstructionDraft {
-  return { options, recipe: { ...scan.recipe, center: QUICK }, axis: "guessed", row: Math.floor(scan.rows / 2), view: 0, compare: "nothing", output: scan.output, is_replaced: false, is_watched: true };
+  return { options, recipe: { ...scan.recipe, center: QUICK }, axis: "guessed", row: Math.floor(scan.rows / 2), view: 0, compare: "nothing", output: scan.output, is_replaced: false, is_watched: true, rows: null, crop: null };
 }
 
 /** A changed draft. An axis that the user moves is not searched for again. */
@@ -84,7 +84,7 @@ function recipeFor(place: PreviewPosition, { recipe, compare }: ReconstructionDr
   }
 }
 
-export const requestOf = (path: string, { options, recipe, output, is_replaced, is_watched }: ReconstructionDraft): ReconstructionRequest => ({ path, options, recipe, output, is_replaced, is_watched });
+export const requestOf = (path: string, { options, recipe, output, is_replaced, is_watched, rows, crop }: ReconstructionDraft): ReconstructionRequest => ({ path, options, recipe, output, is_replaced, is_watched, rows, crop });
 
 /** As `pellucid reconstruct --recipe FILE` reads them. */
 export const parametersText = ({ options, recipe }: ReconstructionDraft): string => `${JSON.stringify({ scan: options, recipe }, null, 2)}\n`;

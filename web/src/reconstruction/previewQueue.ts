@@ -4,6 +4,7 @@
 import { unpackAs } from "../connection/packet";
 import { ask } from "../connection/requests";
 import { RequestError } from "../connection/requestError";
+import { greyImageOf, painted, type GreyImage } from "./greyImage";
 import type { Recipe, PreviewHeader, PreviewPosition, PreviewRequest } from "../protocol";
 
 const REST_MS = 160;
@@ -13,6 +14,8 @@ const ROUGH: readonly PreviewPosition[] = ["slice", "before"];
 export interface Preview {
   header: PreviewHeader;
   image: ImageBitmap;
+  /** Its values, of an exact slice. */
+  grey?: GreyImage | undefined;
   isExact: boolean;
   /** The recipe that it was requested with. */
   recipe: Recipe;
@@ -25,7 +28,7 @@ export interface PreviewListener {
   onBusy: (place: PreviewPosition, isBusy: boolean) => void;
 }
 
-export type Fetch = (request: PreviewRequest, signal: AbortSignal) => Promise<Pick<Preview, "header" | "image">>;
+export type Fetch = (request: PreviewRequest, signal: AbortSignal) => Promise<Pick<Preview, "header" | "image" | "grey">>;
 
 interface QueuedRequest {
   request: PreviewRequest;
@@ -86,7 +89,7 @@ export class PreviewQueue {
   private async run(queued: QueuedRequest, abort: AbortController): Promise<void> {
     const { place } = queued.request;
     try {
-      const preview = await this.fetch({ ...queued.request, is_moving: !queued.isExact, number: ++this.count }, abort.signal);
+      const preview = await this.fetch({ ...queued.request, is_moving: !queued.isExact, is_deep: ROUGH.includes(place), number: ++this.count }, abort.signal);
       if (abort.signal.aborted) return;
       this.listener.onPreview(place, { ...preview, isExact: queued.isExact, recipe: queued.request.recipe });
       this.listener.onError(place, null);
@@ -106,5 +109,9 @@ export class PreviewQueue {
 async function fetchPreview(request: PreviewRequest, signal: AbortSignal): ReturnType<Fetch> {
   const answer = await ask("api/scans/preview", "POST", JSON.stringify(request), signal);
   const { header, image } = unpackAs<PreviewHeader>(await answer.arrayBuffer());
+  if (header.encoding === "grey16") {
+    const grey = greyImageOf(header, image);
+    return { header, image: await createImageBitmap(painted(grey, [header.low, header.high])), grey };
+  }
   return { header, image: await createImageBitmap(new Blob([image], { type: `image/${header.encoding}` })) };
 }

@@ -2,6 +2,7 @@
 
 import type { RequestError } from "../connection/requestError";
 import type { AxisResult, PreviewPosition, PreviewRequest, ReconstructionDraft } from "../protocol";
+import type { GreyWindow } from "../geometry/greyWindow";
 import { PreviewQueue, type Fetch, type Preview } from "./previewQueue";
 import { previewRequestOf } from "./draft";
 
@@ -18,10 +19,17 @@ export interface Previews {
 export const errorOf = ({ errors }: Previews): RequestError | null => PLACES.map((place) => errors[place]).find(Boolean) ?? null;
 export const isBusy = ({ busy }: Previews): boolean => Object.values(busy).some(Boolean);
 
+/** How the slice is looked at. window: the chosen one. edge: pixels of an image, at most. */
+interface SliceView {
+  window?: GreyWindow | null;
+  edge?: number;
+}
+
 /** onAxis: called with the axis, where it was searched for. */
 export class PreviewStore {
   private previews: Previews = { images: {}, errors: {}, busy: {} };
   private draft: ReconstructionDraft | null = null;
+  private window: GreyWindow | null = null;
   private readonly requested = new Map<PreviewPosition, string>();
   private readonly listeners = new Set<() => void>();
   private readonly queue: PreviewQueue;
@@ -48,17 +56,18 @@ export class PreviewStore {
   };
 
   /** Request the images that changed; all of them after a lost connection. */
-  show(draft: ReconstructionDraft, client: string): void {
-    if (client !== this.common.client) this.requested.clear();
-    this.common = { ...this.common, client };
+  show(draft: ReconstructionDraft, client: string, { window = null, edge = this.common.edge }: SliceView = {}): void {
+    if (client !== this.common.client || edge !== this.common.edge) this.requested.clear();
+    this.common = { client, edge };
     this.draft = draft;
+    this.window = window;
     for (const place of PLACES) {
       const request = previewRequestOf(place, this.path, draft);
       // The slice to compare with is requested after it.
       const key = JSON.stringify([request, place === "slice" ? draft.compare : ""]);
       if (!request || this.requested.get(place) === key) continue;
       this.requested.set(place, key);
-      this.queue.want({ ...request, ...this.common });
+      this.queue.want({ ...request, ...this.common, window: place === "slice" ? window : null });
     }
   }
 
@@ -70,7 +79,8 @@ export class PreviewStore {
   private onPreview(place: PreviewPosition, preview: Preview): void {
     this.set({ images: { ...this.previews.images, [place]: preview } });
     if (place !== "slice" || !this.draft) return;
-    const { center, slope, low, high } = preview.header;
+    const { center, slope } = preview.header;
+    const [low, high] = this.window ?? [preview.header.low, preview.header.high];
     if (center !== null && slope !== null && typeof this.draft.recipe.center === "string") return this.onAxis({ center, slope });
     const before = previewRequestOf("before", this.path, this.draft);
     if (before) this.queue.ask({ request: { ...before, ...this.common, window: [low, high] }, isExact: preview.isExact });

@@ -22,7 +22,7 @@ describe("the state", () => {
   });
 
   it("goes on with what was set up for a scan, on a page that was just opened", () => {
-    const status: TaskStatus = { task: "7", state: "running", done: 1, total: 4, url: "", what: "", remedy: "", note: "" };
+    const status: TaskStatus = { task: "7", state: "running", done: 1, total: 4, url: "", what: "", remedy: "", note: "", seconds: 0 };
     const run = { scan: "/a.h5", output: "/a.zarr", is_watched: true, status };
     const message: Reconstructions = { open: "/a.h5", drafts: [{ scan: "/a.h5", draft: DRAFT }], runs: [run], type: "reconstructions" };
     const first = hear(BEGINNING, { type: "heard", message, atMs: 0 });

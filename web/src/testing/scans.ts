@@ -23,4 +23,4 @@ export const RECIPE: Recipe = {
   is_circle: true,
 };
 
-export const DRAFT: ReconstructionDraft = { options: NO_OPTIONS, recipe: RECIPE, axis: "chosen", row: 3, view: 7, compare: "rings", output: "/a.zarr", is_replaced: false, is_watched: false };
+export const DRAFT: ReconstructionDraft = { options: NO_OPTIONS, recipe: RECIPE, axis: "chosen", row: 3, view: 7, compare: "rings", output: "/a.zarr", is_replaced: false, is_watched: false, rows: null, crop: null };

@@ -90,6 +90,8 @@ def add_steps(group: "argparse._ArgumentGroup") -> None:
 
 def _add_output(group: "argparse._ArgumentGroup") -> None:
     group.add_argument("--rows", help="detector rows to reconstruct, FIRST:STOP (default: all)")
+    crop = "part of every slice to keep, in detector pixels (default: all)"
+    group.add_argument("--crop", metavar="Y0:Y1,X0:X1", help=crop)
     group.add_argument("--dtype", default="float32", help="voxel type, such as uint8 or uint16 (with --range)")
     group.add_argument(
         "--range", type=range_argument, metavar="LOW,HIGH", help="attenuations mapped to the ends of the voxel type"

@@ -251,7 +251,7 @@ def _output(options: argparse.Namespace) -> OutputOptions:
     rows = row_range(options.rows) if options.rows else None
     return OutputOptions(
         options.dtype, options.range, options.levels, options.reduce, options.chunk, options.codec, rows,
-        max_files=options.max_files,
+        _crop(options.crop) if options.crop else None, max_files=options.max_files,
     )  # fmt: skip
 
 
@@ -266,6 +266,14 @@ def row_range(text: str) -> tuple[int, int]:
     if not (first.isdecimal() and stop.isdecimal()):
         raise InvalidInput(f"Invalid rows {text!r}.", remedy="Use FIRST:STOP, for example 100:200.")
     return int(first), int(stop)
+
+
+def _crop(text: str) -> tuple[tuple[int, int], tuple[int, int]]:
+    try:
+        (y0, y1), (x0, x1) = (row_range(part) for part in text.split(","))
+    except (InvalidInput, ValueError):
+        raise InvalidInput(f"Invalid crop {text!r}.", remedy="Use Y0:Y1,X0:X1, for example 100:400,200:500.") from None
+    return (y0, y1), (x0, x1)
 
 
 def _whole_numbers(text: str) -> list[int]:

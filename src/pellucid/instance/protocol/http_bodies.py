@@ -312,7 +312,7 @@ class TaskStarted:
 
 @dataclass(frozen=True)
 class TaskStatus:
-    """GET /api/tasks/{task}. note: what it waits for."""
+    """GET /api/tasks/{task}. note: what it waits for. seconds: that it took, without waiting; 0 while it runs."""
 
     task: str
     state: Literal["running", "finished", "stopped"]
@@ -322,6 +322,7 @@ class TaskStatus:
     what: str = ""
     remedy: str = ""
     note: str = ""
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,9 @@ from pellucid.tomo.scan_files.scan_facts import ScanFacts
 PreviewPosition = Literal["projection", "sinogram", "slice", "before"]
 """Of the page's images. before: a slice to compare with."""
 Index = Annotated[int, Field(ge=0, le=2**31)]
+PreviewEncoding = Literal["jpeg", "png", "grey16"]
+Ends = tuple[Index, Index]
+"""First and stop."""
 AxisOrigin = Literal["guessed", "found", "chosen"]
 """A quick guess, to be looked at more closely; a thorough search; or a user."""
 ComparedStep = Literal["nothing", "rings", "phase", "filter"]
@@ -79,8 +82,8 @@ class PreviewRequest:
 
     index: the view of a projection, the row of the others. edge: pixels of its longest side, at most. window: the
     values that are black and white; without it they are chosen. is_moving: something is held, soon beats exact.
-    client: the sender; clients do not cancel each other's requests. number: counts what it has asked, for requests may
-    overtake each other.
+    is_deep: an image at rest comes as grey16. client: the sender; clients do not cancel each other's requests. number:
+    counts what it has asked, for requests may overtake each other.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
@@ -92,6 +95,7 @@ class PreviewRequest:
     edge: Edge = 1024
     window: tuple[float, float] | None = None
     is_moving: bool = False
+    is_deep: bool = False
     client: Name = ""
     number: Index = 0
 
@@ -99,12 +103,13 @@ class PreviewRequest:
 @dataclass(frozen=True)
 class PreviewHeader:
     """Before the image: low and high are black and white, center and slope as in AxisResult, radius_px
-    how far phase retrieval smooths. voxels: of the volume along an edge, that became one pixel, because all of them
-    would take long; views: one of so many was used; iterations: so many were made."""
+    how far phase retrieval smooths. edge: of a slice, in pixels of the detector. voxels: of the volume along an edge,
+    that became one pixel, because all of them would take long; views: one of so many was used; iterations: so many were
+    made. encoding: grey16 is 16 bits (little endian) for every pixel, from code_low (0) to code_high (65535)."""
 
     place: PreviewPosition
     index: int
-    encoding: Literal["jpeg", "png"]
+    encoding: PreviewEncoding
     width: int
     height: int
     low: float
@@ -113,16 +118,20 @@ class PreviewHeader:
     center: float | None
     slope: float | None
     radius_px: float | None
+    edge: int
     voxels: int
     views: int
     iterations: int
+    code_low: float
+    code_high: float
 
 
 @dataclass(frozen=True)
 class ReconstructionRequest:
     """POST /api/reconstructions: make the volume; POST /api/reconstructions/command: say it for a terminal.
 
-    is_watched: slices are shown as they are made, in the place of what is shown now.
+    is_watched: slices are shown as they are made, in the place of what is shown now. rows, crop: the part that is made,
+    as in OutputOptions; all of it without them.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
@@ -132,13 +141,16 @@ class ReconstructionRequest:
     options: ScanOptions = field(default_factory=ScanOptions)
     is_replaced: bool = False
     is_watched: bool = False
+    rows: Ends | None = None
+    crop: tuple[Ends, Ends] | None = None
 
 
 @dataclass(frozen=True)
 class ReconstructionDraft:
     """All settings of a user for a scan: those of ReconstructionRequest, and those of the previews.
 
-    row, view: of the detector. output: where the volume goes; may be empty as yet.
+    row, view: of the detector. output: where the volume goes; may be empty as yet. rows, crop: as in
+    ReconstructionRequest.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
@@ -151,6 +163,8 @@ class ReconstructionDraft:
     output: Annotated[str, Field(max_length=4096)]
     is_replaced: bool
     is_watched: bool
+    rows: Ends | None = None
+    crop: tuple[Ends, Ends] | None = None
 
 
 @dataclass(frozen=True)

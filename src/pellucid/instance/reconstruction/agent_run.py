@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pellucid.errors import Cancelled, PellucidError
+from pellucid.instance.reconstruction.run_time import TimeLeft
 from pellucid.instance.tasks.runner import CommandReport, CommandRequest, CommandRunner, RunningCommand
 from pellucid.instance.tasks.tasks import TaskRegistry
 from pellucid.jobs.job_state import JobState
@@ -22,13 +23,14 @@ POLL_S = 0.5
 
 @dataclass
 class AgentRun:
-    """log_folder: where a link to the log of the command goes. what: the command makes, for errors. progress: the last
-    that it reported."""
+    """log_folder: where a link to the log of the command goes. what: the command makes, for errors. left: how long it
+    takes. progress: the last that it reported."""
 
     runner: CommandRunner
     request: CommandRequest
     log_folder: Path
     what: str
+    left: TimeLeft = field(default_factory=lambda: TimeLeft(None))
     progress: TaskProgress | None = None
     _stopped: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -44,7 +46,7 @@ class AgentRun:
                 is_cancelled = True
                 await self._cancel(command, seen)
             self.progress = seen.progress
-            _report(tasks, id, seen)
+            _report(tasks, id, seen, self.left)
             with suppress(TimeoutError):
                 await asyncio.wait_for(_pause(self._stopped, is_cancelled), POLL_S)
         self._conclude(seen)
@@ -75,13 +77,16 @@ async def _pause(stopped: asyncio.Event, is_cancelled: bool) -> None:
     await (asyncio.Event() if is_cancelled else stopped).wait()
 
 
-def _report(tasks: TaskRegistry, id: str, seen: CommandReport) -> None:
+def _report(tasks: TaskRegistry, id: str, seen: CommandReport, left: TimeLeft) -> None:
     if seen.state is None:
+        left.begin()
         tasks.report_waiting(id, "Waiting for the agent")
     elif seen.state.phase in ("queued", "unknown"):
+        left.begin()
         tasks.report_waiting(id, _waiting(seen.state))
-    elif seen.progress is not None:
-        tasks.report(id, round(100 * (seen.progress.fraction or 0.0)), 100, "%")
+    else:
+        fraction = None if seen.progress is None else seen.progress.fraction
+        tasks.report(id, round(100 * (fraction or 0.0)), 100, "%", left.seconds(fraction))
 
 
 def _waiting(state: JobState) -> str:

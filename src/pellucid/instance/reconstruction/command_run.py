@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from pellucid.errors import Cancelled, PellucidError
 from pellucid.formats.local_files import VARIABLE, limit_text
+from pellucid.instance.reconstruction.run_time import TimeLeft
 from pellucid.instance.tasks.tasks import TaskRegistry
 from pellucid.jobs.task_progress import TaskProgress, read_progress
 from pellucid.python_processes import module_command
@@ -36,13 +37,14 @@ def log_file(folder: Path, task: str) -> Path:
 
 @dataclass
 class CommandRun:
-    """One process. what: it makes, for errors. progress: the last that it reported."""
+    """One process. what: it makes, for errors. left: how long it takes. progress: the last that it reported."""
 
     words: list[str]
     recipe: str
     session: "Session"
     what: str
     is_watched: bool = False
+    left: TimeLeft = field(default_factory=lambda: TimeLeft(None))
     progress: TaskProgress | None = None
     _process: asyncio.subprocess.Process | None = field(default=None, repr=False)
     _stopped_at: float | None = None
@@ -59,7 +61,11 @@ class CommandRun:
         recipe.write_text(self.recipe)
         self.words += ["--recipe", str(recipe), "--device", self.session.relay.device]
         self.words += ["--view", "-"] if self.is_watched else []
-        report = lambda share: tasks.report(id, round(100 * share), 100, "%")  # noqa: E731
+
+        def report(share: float | None) -> None:
+            tasks.report(id, round(100 * (share or 0.0)), 100, "%", self.left.seconds(share))
+
+        report(None)
         with _pipe() as (theirs, _):  # It ends when this process does, also where this is killed.
             self._process = process = await self._started(log, progress, theirs)
             await self._watch(process, progress, report)
@@ -77,7 +83,7 @@ class CommandRun:
         return process
 
     async def _watch(
-        self, process: asyncio.subprocess.Process, progress: Path, report: Callable[[float], None]
+        self, process: asyncio.subprocess.Process, progress: Path, report: Callable[[float | None], None]
     ) -> None:
         if self._stopped_at is not None:  # Before it had begun.
             self.stop()
@@ -87,7 +93,7 @@ class CommandRun:
                     process.kill()
                 if (made := read_progress(progress)) is not None:
                     self.progress = made
-                    report(made.fraction or 0.0)
+                report(None if made is None else made.fraction)
         finally:
             if process.returncode is None:
                 process.terminate()

@@ -16,6 +16,7 @@ from pellucid.instance.protocol.reconstruction import (
     ScanDraft,
 )
 from pellucid.instance.protocol.server_messages import Reconstructions
+from pellucid.instance.reconstruction.run_time import RunTimes
 from pellucid.instance.tasks.tasks import TaskRegistry
 
 MAX_KEPT = 20
@@ -31,10 +32,10 @@ class _Started:
 
 
 class DraftStore:
-    """Called on the event loop."""
+    """Called on the event loop. times: how long runs take."""
 
     def __init__(self, tasks: TaskRegistry) -> None:
-        self._tasks, self._open = tasks, ""
+        self._tasks, self._open, self.times = tasks, "", RunTimes()
         self._requests: dict[str, ReconstructionDraft] = {}
         self._started: dict[str, _Started] = {}
 

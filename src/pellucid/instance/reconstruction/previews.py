@@ -9,7 +9,7 @@ import io
 from concurrent.futures import Future
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pellucid.errors import Cancelled, InvalidInput
 from pellucid.formats.location import Location
@@ -20,6 +20,7 @@ from pellucid.instance.protocol.codec import EncodedFrame
 from pellucid.instance.protocol.reconstruction import (
     AxisRequest,
     AxisResult,
+    PreviewEncoding,
     PreviewHeader,
     PreviewRequest,
     ReconstructionChoices,
@@ -32,6 +33,7 @@ from pellucid.tomo.recipe import METHODS, Recipe
 from pellucid.tomo.scan_files.assembly import SEPARATOR, ScanOptions
 from pellucid.tomo.scan_files.dataset_guess import Suggestion
 from pellucid.tomo.scan_files.registry import is_scan
+from pellucid.tomo.scan_files.scan_facts import ScanFacts
 from pellucid.workers.protocol.replies import AxisFound, PartsSuggested, PreviewMade, ScanDescribed
 from pellucid.workers.protocol.requests import DescribeScan, FindAxis, MakePreview, Subject, SuggestParts
 from pellucid.workers.supervisor import SupervisedWorker
@@ -47,10 +49,11 @@ SUBJECTS: dict[str, Subject] = {
 
 
 class PreviewRequests:
-    """Called on the event loop."""
+    """Called on the event loop. facts: of the scans that were described, by their paths."""
 
     def __init__(self, worker: SupervisedWorker, roots: Roots) -> None:
         self._worker, self._roots = worker, roots
+        self.facts: dict[str, ScanFacts] = {}
         self._under_way: dict[tuple[str, str], tuple[int, Future[Any]]] = {}
 
     @property
@@ -64,6 +67,7 @@ class PreviewRequests:
         reply: ScanDescribed = await asyncio.wrap_future(self._worker.send_request("opening a scan", question))
         path = Location.parse(source).local
         known = vars(replace(reply.facts, name=path.name))
+        self.facts[requested.path] = reply.facts
         return ScanDescription(**known, recipe=Recipe(), output=str(_output(path)), choices=CHOICES)
 
     async def parts(self, path: str) -> Suggestion:
@@ -83,6 +87,7 @@ class PreviewRequests:
         """Cancelled where another was asked for in its place meanwhile."""
         _check_window(request)
         source = checked_scan(self._roots, request.path, request.options)
+        is_deep = request.is_deep and not request.is_moving
         options = MakePreview(
             0,
             source,
@@ -93,10 +98,11 @@ class PreviewRequests:
             request.edge,
             request.window,
             request.is_moving,
+            is_deep,
         )
         reply, pixels = await self._latest((request.client, request.place), request.number, options)
-        encoded = await asyncio.to_thread(_encoded, pixels, request.is_moving)
-        encoding: Literal["jpeg", "png"] = "jpeg" if request.is_moving else "png"
+        encoding: PreviewEncoding = "jpeg" if request.is_moving else "grey16" if is_deep else "png"
+        encoded = await asyncio.to_thread(_encoded, pixels, encoding)
         known = {name: value for name, value in asdict(reply).items() if name != "request"}
         return EncodedFrame(PreviewHeader(request.place, request.index, encoding, **known), encoded)
 
@@ -161,13 +167,15 @@ def _check_window(request: PreviewRequest) -> None:
         raise InvalidInput("The black level must be below the white level.", remedy="Swap the two values.")
 
 
-def _encoded(shared: SharedArray, is_moving: bool) -> bytes:
+def _encoded(shared: SharedArray, encoding: PreviewEncoding) -> bytes:
     from PIL import Image  # A viewer that shows no scan starts sooner.
 
     stream = io.BytesIO()
     with shared:
         pixels: Voxels = shared.array
-        if is_moving:
+        if encoding == "grey16":
+            return pixels.tobytes()
+        if encoding == "jpeg":
             Image.fromarray(pixels).save(stream, "jpeg", quality=JPEG_QUALITY)
         else:
             Image.fromarray(pixels).save(stream, "png", compress_level=1)

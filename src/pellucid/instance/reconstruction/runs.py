@@ -18,9 +18,11 @@ from pellucid.instance.protocol.reconstruction import ReconstructionRequest
 from pellucid.instance.reconstruction.agent_run import AgentRun
 from pellucid.instance.reconstruction.command_run import CommandRun, log_file
 from pellucid.instance.reconstruction.previews import checked_scan
+from pellucid.instance.reconstruction.run_time import TimeLeft
 from pellucid.instance.session import Session
 from pellucid.instance.tasks.runner import CommandRequest, CommandRunner
 from pellucid.tomo.command_line import (
+    OutputArguments,
     ReconstructionParameters,
     arguments,
     arguments_of_files,
@@ -36,9 +38,11 @@ def command(session: Session, request: ReconstructionRequest) -> list[str]:
     """What the process is started with, behind ``pellucid``."""
     source = checked_scan(session.roots, request.path, request.options)
     target = session.roots.require_allowed(request.output)
-    return arguments(
-        source, target, ReconstructionParameters(request.options, request.recipe), is_replaced=request.is_replaced
-    )
+    return arguments(source, target, ReconstructionParameters(request.options, request.recipe), _output(request))
+
+
+def _output(request: ReconstructionRequest) -> OutputArguments:
+    return OutputArguments(request.is_replaced, request.rows, request.crop)
 
 
 def command_text(session: Session, request: ReconstructionRequest) -> str:
@@ -53,21 +57,32 @@ def start(session: Session, request: ReconstructionRequest) -> str:
     if not request.is_replaced and Path(target).exists():
         raise OutputExists(request.output)
     name = f"Reconstructing {Location.parse(request.path).name}"
-    words = arguments_of_files(source, target, is_replaced=request.is_replaced)
+    words = arguments_of_files(source, target, _output(request))
     recipe = recipe_text(ReconstructionParameters(request.options, request.recipe))
     if session.runner is None:
         run: CommandRun | AgentRun = CommandRun(words, recipe, session, WHAT, is_watched=request.is_watched)
     else:
         request = replace(request, is_watched=request.is_watched and session.runner.is_here)
         run = _agent_run(session, session.runner, CommandRequest(name, tuple(words), {"--recipe": recipe}), request)
+    run.left = _time_left(session, request)
 
     async def work(id: str) -> None:
+        run.left.begin()
         await run.carry_out(id, session.tasks)
+        if run.left.expected is not None:
+            session.drafts.times.ended(request.recipe, run.left.elapsed, run.left.expected)
 
     task = session.tasks.start(name, work, run.stop)
     session.drafts.run_started(request, task)
     session.broadcast(session.drafts.message(), "own")
     return task
+
+
+def _time_left(session: Session, request: ReconstructionRequest) -> TimeLeft:
+    facts = session.previews.facts.get(request.path)
+    if facts is None:
+        return TimeLeft(None)
+    return TimeLeft(session.drafts.times.expected_s(facts, request.recipe, request.rows, session.relay.device))
 
 
 def _agent_run(

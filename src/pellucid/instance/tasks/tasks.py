@@ -9,8 +9,9 @@ A task, its progress and its result belong to who asked for it, and to the owner
 import asyncio
 import logging
 import shutil
+import time
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from uuid import uuid4
 
@@ -44,7 +45,7 @@ class Result:
 
 @dataclass
 class _Task:
-    """by: who asked for it."""
+    """by: who asked for it. began: when it began to run, on a clock that only goes forward."""
 
     name: str
     by: Requester
@@ -52,6 +53,7 @@ class _Task:
     cancel: Callable[[], None] | None
     result: Result | None = None
     running: "asyncio.Task[None] | None" = None
+    began: float = field(default_factory=time.monotonic)
 
 
 class TaskRegistry:
@@ -113,6 +115,7 @@ class TaskRegistry:
         task = self._tasks.get(id)
         if task is not None:
             self._idle.touch()
+            task.began = time.monotonic()
             task.status = replace(task.status, note=note)
             self._tell(Progress(id, task.name, 0, None, "", "running", note=note), task.by)
 
@@ -182,6 +185,7 @@ class TaskRegistry:
         before, task.cancel = task.status, None
         what, remedy = (error.what, error.remedy) if error else ("", "")
         task.status = replace(before, state=state, url=url, what=what, remedy=remedy, note="")
+        task.status = replace(task.status, seconds=round(time.monotonic() - task.began, 1))
         self._tell(Progress(id, task.name, before.done, before.total, "", state, None, url), task.by)
 
     def _tell(self, reply: Progress, by: Requester) -> None:

@@ -74,6 +74,10 @@ class SlicePreview:
         """Of the axis, where the recipe asks for it to be measured."""
         return self._plan(recipe).tilt
 
+    def edge(self, recipe: Recipe) -> int:
+        """Columns of a slice, in pixels of the detector."""
+        return self._plan(recipe).edge(self.scan)
+
     def projection(self, view: int) -> Voxels:
         """The transmission of the beam, as (row, column)."""
         scan = self.scan

@@ -39,6 +39,7 @@ from pellucid.tomo.pipeline.planning import plan_scan
 from pellucid.tomo.pipeline.slab_task import SlabTask
 from pellucid.tomo.pipeline.slabs import SlabPlan, SlabStatistics
 from pellucid.tomo.pipeline.view_sets import check_sets, stacked_layout, with_sets
+from pellucid.tomo.pipeline.volume_region import Crop, Range, VolumeRegion, checked_rows
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.report import AngleReport, ReconstructionReport, is_report, report_path
 from pellucid.tomo.scan import Scan
@@ -63,7 +64,8 @@ class OutputOptions:
 
     dtype, value_range: the voxel type, and the attenuations (per cm if the pixel size is known) that are mapped to its
     ends. levels, reduce, chunk (z, y, x), codec, max_files: as in a conversion. rows: first and stop row of the
-    detector. sets: more than 1 writes slices of so many interleaved sets of views too (view_sets).
+    detector. crop: the part of every slice that is kept. sets: more than 1 writes slices of so many interleaved sets of
+    views too (view_sets).
     """
 
     dtype: str = "float32"
@@ -72,7 +74,8 @@ class OutputOptions:
     reduce: str = "mean"
     chunk: Shape | None = None
     codec: str | None = None
-    rows: tuple[int, int] | None = None
+    rows: Range | None = None
+    crop: Crop | None = None
     sets: int = 1
     max_files: int | None = None
 
@@ -153,8 +156,8 @@ class _Job:
     """One reconstruction: the plan.
 
     axis: on the detector, as in SlabPlan. prepared: the layout of what is prepared first, where there is any. raw: the
-    shape of what slabs are made of. itemsize: of the detector's pixels. rows: of the volume, counted in rows of what
-    slabs are made of. scale: as in SlabTask.
+    shape of what slabs are made of. itemsize: of the detector's pixels. region: what is made of the volume; its slices
+    are counted in rows of what slabs are made of. scale: as in SlabTask.
     """
 
     request: _Request
@@ -165,7 +168,7 @@ class _Job:
     prepared: Layout | None
     raw: Shape
     itemsize: int
-    rows: tuple[int, int]
+    region: VolumeRegion
     scale: float
     values: ValueMap
     layout: Layout
@@ -175,17 +178,16 @@ class _Job:
         """What can be refused without touching the output is refused here."""
         binning = request.recipe.binning
         check_binning(scan, binning)
-        first, stop = (row // binning for row in _checked_rows(scan, request.output.rows, binning))
+        rows = checked_rows(scan, request.output.rows, binning)
         values = plan_values(np.dtype(np.float32), request.output.dtype, request.output.value_range)
-        check_light(scan, (first * binning, stop * binning))
+        check_light(scan, (rows[0] // binning * binning, rows[1] // binning * binning))
         plan = plan_scan(scan, request.recipe, device)
-        raw, prepared, edge = scan.projections.shape, None, plan.slabs.edge(scan)
+        raw, prepared, edge_px = scan.projections.shape, None, plan.detector.edge(scan)
         if plan.preparation is not None:
             prepared = plan.preparation.layout(scan)
-            raw, edge = prepared.levels[0].shape, prepared.levels[0].shape[2]
-        layout = _layout(
-            (stop - first, edge, edge), _first_voxel(scan, plan.detector, first, edge), scan, request, values
-        )
+            raw = prepared.levels[0].shape
+        region = VolumeRegion.of(rows, request.output.crop, edge_px, binning)
+        layout = _layout(region.shape, region.first_voxel(edge_px, binning), scan, request, values)
         if (sets := request.output.sets) > 1:
             check_sets(sets, raw[0], request.recipe)
             layout = stacked_layout(layout, sets)
@@ -198,7 +200,7 @@ class _Job:
             prepared,
             raw,
             scan.projections.dtype.itemsize,
-            (first, stop),
+            region,
             plan.scale,
             values,
             layout,
@@ -222,7 +224,7 @@ class _Job:
 
     def _dark_share(self, account: SlabStatistics) -> float:
         """The share of the pixels that slices are made of, that had no light."""
-        return account.clipped / (self.raw[0] * (self.rows[1] - self.rows[0]) * self.raw[2])
+        return account.clipped / (self.raw[0] * self.region.shape[0] * self.raw[2])
 
     @contextmanager
     def _watched(
@@ -279,7 +281,7 @@ class _Job:
             recipe=self.request.recipe,
             axis=self.slabs.axis,
             offset=self.slabs.offset,
-            first_row=self.rows[0],
+            region=self.region,
             scale=self.scale,
             target=str(partial.output),
             layout=self.layout,
@@ -293,7 +295,7 @@ class _Job:
             prepared=str(_prepared(partial.folder)) if self.preparation else "",
         )
         sets = self.request.output.sets
-        return task if sets == 1 else with_sets(task, sets, self.rows[1] - self.rows[0])
+        return task if sets == 1 else with_sets(task, sets, self.region.shape[0])
 
     @property
     def key(self) -> str:
@@ -302,7 +304,7 @@ class _Job:
 
     def report(self, scan: Scan, place: Location, account: SlabStatistics) -> ReconstructionReport:
         level, binning = self.layout.levels[0], self.request.recipe.binning
-        rows = (self.rows[0] * binning, self.rows[1] * binning)
+        rows = (self.region.z[0] * binning, self.region.z[1] * binning)
         seconds = dict(account.seconds)
         angles = AngleReport.of(self.slabs.geometry(scan.angles_rad, (0, 1)))
         return ReconstructionReport(
@@ -314,6 +316,7 @@ class _Job:
             output={
                 "location": str(place),
                 "rows": rows,
+                "crop": self.request.output.crop,
                 "shape": level.shape,
                 "levels": len(self.layout.levels),
                 "dtype": self.layout.dtype.name,
@@ -332,7 +335,7 @@ class _Job:
         text = [f"Prepared first: {self.preparation.describe()}."] if self.preparation else []
         text += [self.slabs.tilt.sentence()] if self.slabs.tilt and self.slabs.tilt.sentence() else []
         text += self.slabs.axis_warnings
-        text += _scan_warnings(scan, self.request.recipe, self.axis, self.rows)
+        text += _scan_warnings(scan, self.request.recipe, self.axis, self.region.z)
         text += account.warnings
         if scan.bad_pixel_count:
             text.append(
@@ -348,7 +351,7 @@ class _Job:
 
 
 def _scan_warnings(scan: Scan, recipe: Recipe, axis: tuple[float, float], rows: tuple[int, int]) -> list[str]:
-    """About the recipe, and the frames of a scan. rows: as in _Job."""
+    """About the recipe, and the frames of a scan. rows: of what slabs are made of."""
     binned = (rows[0] * recipe.binning, rows[1] * recipe.binning)
     unused = [f"The setting {name} of the recipe is not used by the method {recipe.method}." for name in recipe.unused]
     frames = [*unused, *frame_warnings(scan), *light_warnings(scan), *saturation_warnings(scan)]
@@ -366,13 +369,6 @@ def _prepared(folder: Path) -> Location:
     return Location.parse(folder / "prepared.n5")
 
 
-def _checked_rows(scan: Scan, rows: tuple[int, int] | None, binning: int) -> tuple[int, int]:
-    first, stop = rows or (0, scan.rows)
-    if not (0 <= first < stop <= scan.rows and first // binning < stop // binning):
-        raise InvalidInput(f"{scan.name} has no rows {first}:{stop}.", remedy=f"Choose rows within 0:{scan.rows}.")
-    return first, stop
-
-
 def _layout(shape: Shape, first: Vector, scan: Scan, request: _Request, values: ValueMap) -> Layout:
     output = request.output
     chunk = triple(map(min, output.chunk or CHUNK, shape))
@@ -386,13 +382,3 @@ def _layout(shape: Shape, first: Vector, scan: Scan, request: _Request, values: 
     orientation = Orientation().moved(first, (scan.pixel_size_um or 1.0,) * 3)
     made = Layout(levels, np.dtype(values.dtype), unit, shard, output.codec or usual, orientation)
     return with_max_files(request.target, made, output.max_files)
-
-
-def _first_voxel(scan: Scan, slabs: SlabPlan, first_row: int, edge: int) -> Vector:
-    """Where a volume begins, (z, y, x) in pixels of the detector, counted from the first voxel of an unbinned volume of
-    all rows. Row 0 of the detector is the top, column 0 is left. The axis is in the middle of both volumes, also where
-    binning leaves columns over.
-    """
-    binning = slabs.recipe.binning
-    aside = (slabs.edge(scan) - 1 - (edge - 1) * binning) / 2
-    return (first_row * binning + (binning - 1) / 2, aside, aside)

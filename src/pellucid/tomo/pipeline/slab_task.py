@@ -27,6 +27,7 @@ from pellucid.tomo.methods.gridding_cpu import reuse_buffers
 from pellucid.tomo.pipeline.memory_model import SlabSize, slab_bytes
 from pellucid.tomo.pipeline.plane_task import PlaneTask
 from pellucid.tomo.pipeline.slabs import SlabPlan, SlabStatistics, make_slab
+from pellucid.tomo.pipeline.volume_region import VolumeRegion
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan import Scan
 from pellucid.tomo.scan_files.assembly import ScanOptions
@@ -42,8 +43,8 @@ AS_IT_IS = ValueMap("float32")
 class SlabTask(PlaneTask):
     """Make slices of a scan and write them to level 0 of the target.
 
-    axis, offset: as in SlabPlan. first_row: of the scan, of the volume's first slice. scale: from attenuation per pixel
-    to the unit of the output. preparation, prepared: what was done to whole projections, and where they lie.
+    axis, offset: as in SlabPlan. region: what the target has of the volume. scale: from attenuation per pixel to the
+    unit of the output. preparation, prepared: what was done to whole projections, and where they lie.
     """
 
     source: str
@@ -51,7 +52,7 @@ class SlabTask(PlaneTask):
     recipe: Recipe
     axis: tuple[float, float]
     offset: OffsetAxis | None
-    first_row: int
+    region: VolumeRegion
     scale: float
     target: str
     layout: Layout
@@ -68,7 +69,7 @@ class SlabTask(PlaneTask):
 
     def cost(self, shape: Shape) -> int:
         itemsizes = self.raw_itemsize, self.layout.dtype.itemsize
-        size = SlabSize(shape[0], self.views, self.columns, self.shape[2], *itemsizes)
+        size = SlabSize(shape[0], self.views, self.columns, self.region.edge, *itemsizes)
         return slab_bytes(size, self.recipe)
 
     @contextmanager
@@ -87,9 +88,10 @@ class SlabTask(PlaneTask):
         """
         account, plan = SlabStatistics(), self.plan()
         raw, rows = self.read(box, scan, account)
-        slab = _room(used, box.shape, self.layout.dtype)
+        slab, kept = _room(used, box.shape, self.layout.dtype), (slice(None), *self.region.in_slice)
 
         def put(start: int, slices: Array) -> None:
+            slices = slices[kept]
             place = slab[start : start + len(slices)]
             if self.values == AS_IT_IS:
                 primitives(plan.device).to_host(slices, out=place)
@@ -108,7 +110,7 @@ class SlabTask(PlaneTask):
 
     def read(self, box: Box, scan: Scan, account: SlabStatistics) -> tuple[Voxels, tuple[int, int]]:
         """The frames of some slices, and their rows of the scan."""
-        rows = (box.start[0] + self.first_row, box.stop[0] + self.first_row)
+        rows = (box.start[0] + self.region.z[0], box.stop[0] + self.region.z[0])
         with account.timing("read"):
             raw, account.filled = scan.projections.read_filled(rows=rows)
         return raw, rows

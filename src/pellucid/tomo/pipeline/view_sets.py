@@ -85,7 +85,7 @@ class ViewSetsTask(SlabTask):
         made = np.empty((self.sets.count, *box.shape), np.float32)
 
         def put(start: int, slices: Array) -> None:
-            stacked = primitives(plan.device).to_host(slices)
+            stacked = primitives(plan.device).to_host(slices[(slice(None), *self.region.in_slice)])
             each = stacked.reshape(self.sets.count, -1, *box.shape[1:])
             made[:, start : start + each.shape[1]] = each
 

@@ -76,6 +76,11 @@ def is_scan_folder(folder: Path) -> bool:
     return "projections" in kinds and ("darks" in kinds or has_angles(folder))
 
 
+def kinds_of_files(folder: Path) -> list[tuple[str, int, FrameName]]:
+    """The pattern of every kind of TIFF files in a folder and its subfolders, how many there are, what names say."""
+    return [(one.pattern, one.count, one.name) for one in _files(folder)]
+
+
 def holds_tiff(folder: Path) -> bool:
     return bool(_files(folder))
 

@@ -286,8 +286,9 @@ class AxisFound:
 @dataclass(frozen=True)
 class PreviewMade:
     """low, high: the values that are black and white. center, slope: of a slice, as in AxisFound.
-    radius_px: over which its phase retrieval smooths. voxels: of the volume, along an edge, that became one; views: one
-    of so many was used; iterations: so many were made."""
+    radius_px: over which its phase retrieval smooths. edge: its pixels of the detector along x and y. voxels: of the
+    volume, along an edge, that became one; views: one of so many was used; iterations: so many were made. code_low,
+    code_high: the values that are 0 and 65535 where pixels have 16 bits."""
 
     request: int
     width: int
@@ -298,9 +299,17 @@ class PreviewMade:
     center: float | None = None
     slope: float | None = None
     radius_px: float | None = None
+    edge: int = 0
     voxels: int = 1
     views: int = 1
     iterations: int = 0
+    code_low: float = 0.0
+    code_high: float = 0.0
+
+    @property
+    def is_deep(self) -> bool:
+        """Whether pixels have 16 bits."""
+        return self.code_high > self.code_low
 
 
 Reply = (

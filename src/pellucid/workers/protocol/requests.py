@@ -287,7 +287,7 @@ class MakePreview:
     """An image of a scan under a recipe; answered by Tried with a grey image of at most ``edge`` along each side.
 
     index: the view of a projection, the row of the others. window: the values that become black and white; without it
-    they are chosen. is_rough: more will follow, soon beats exact.
+    they are chosen. is_rough: more will follow, soon beats exact. is_deep: pixels have 16 bits, for all values.
     """
 
     request: int
@@ -299,6 +299,7 @@ class MakePreview:
     edge: int
     window: tuple[float, float] | None = None
     is_rough: bool = False
+    is_deep: bool = False
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,9 @@ OUTLIERS_PERCENT = 0.3
 """Of the values, at both ends, that need not be told apart."""
 
 
+MAX_CODE = 65535
+
+
 class PreviewRenderer:
     """For one thread: that of the trials."""
 
@@ -38,7 +41,7 @@ class PreviewRenderer:
         return ScanDescribed(request.request, ScanFacts.of(self._preview(request.source, request.options).scan))
 
     def image(self, request: MakePreview, cancel: threading.Event) -> tuple[PreviewMade, Voxels]:
-        """(height, width) uint8, and what it shows."""
+        """(height, width) uint8, or uint16 of a deep image, and what it shows."""
         preview, facts = self._preview(request.source, request.options), dict[str, Any]()
         match request.subject:
             case "projection":
@@ -50,7 +53,12 @@ class PreviewRenderer:
                 values = preview.slice(request.index, request.recipe, is_rough=rough, is_cancelled=cancel.is_set)
                 facts = _facts(preview, request)
         low, high = request.window or window(values)
-        pixels = grey_levels(shrunk(values, request.edge), low, high)
+        shown = shrunk(values, request.edge)
+        if request.is_deep:
+            facts["code_low"], facts["code_high"] = float(shown.min()), float(max(shown.max(), shown.min() + 1e-6))
+            pixels = _codes(shown, facts["code_low"], facts["code_high"])
+        else:
+            pixels = grey_levels(shown, low, high)
         return PreviewMade(request.request, pixels.shape[1], pixels.shape[0], low, high, **facts), pixels
 
     def _preview(self, source: str, options: ScanOptions) -> SlicePreview:
@@ -86,6 +94,7 @@ def _facts(preview: SlicePreview, request: MakePreview) -> dict[str, Any]:
         "center": center,
         "slope": slope,
         "radius_px": phase and phase.radius_px,
+        "edge": preview.edge(recipe),
         "voxels": thin.columns,
         "views": thin.views,
         "iterations": thin.iterations,
@@ -103,6 +112,16 @@ def window(values: Voxels) -> tuple[float, float]:
         return 0.0, 1.0
     low, high = np.percentile(seen, (OUTLIERS_PERCENT, 100 - OUTLIERS_PERCENT))
     return round(float(low), 9), round(float(max(high, low + 1e-6)), 9)
+
+
+def _codes(values: Voxels, low: float, high: float) -> Voxels:
+    """uint16 from 0 at low to 65535 at high.
+
+    >>> _codes(np.array([-1.0, 0.0, 1.0]), -1.0, 1.0).tolist()
+    [0, 32768, 65535]
+    """
+    scaled = (values.astype(np.float64) - low) * (MAX_CODE / ((high - low) or 1.0))
+    return np.asarray((scaled + 0.5).astype("<u2"))
 
 
 def shrunk(values: Voxels, edge: int) -> Voxels:
