@@ -1590,9 +1590,9 @@ export interface AxisResult {
 }
 
 /** Before the image: low and high are black and white, center and slope as in AxisResult, radius_px
- * how far phase retrieval smooths. edge: of a slice, in pixels of the detector. voxels: of the volume along an edge, that became one pixel, because all of them
- * would take long; views: one of so many was used; iterations: so many were made. encoding: grey16 is 16 bits (little
- * endian) for every pixel, from code_low (0) to code_high (65535). */
+ * how far phase retrieval smooths. edge: of a slice, in pixels of the detector. voxels: of the volume along an edge,
+ * that became one pixel, because all of them would take long; views: one of so many was used; iterations: so many were
+ * made. encoding: grey16 is 16 bits (little endian) for every pixel, from code_low (0) to code_high (65535). */
 export interface PreviewHeader {
   readonly place: PreviewPosition;
   readonly index: number;
