@@ -1,212 +1,299 @@
-"""How good is a neural field of a given size, and how do classic codecs do at the same size?
+"""How good is a neural field of a given size, and how do published networks and classic codecs do at the same size?
 
-    python -m benchmarks.neural [--quick] [--json FILE] [--fields bonsai,smooth] [--size 131072]
+    python -m benchmarks.neural [--quick] [--json FILE] [--part NAME] [--parts FOLDER] [--until SECONDS]
 
-PSNR over all voxels at equal bytes: our default model, rounded and coded, beside AMGSRN as published (float32
-parameters), SZ3, ZFP, SPERR and the volume subsampled to the same bytes. Real scans are taken from ../shared/data;
-those that are absent are left out by name.
+Quality over all voxels, and of a rendering, at equal bytes: our default model, rounded and coded, beside AMGSRN as
+published (float32 parameters), SZ3, ZFP, SPERR and the volume subsampled; and fV-SRN and NGP beside AMGSRN of the
+medium size. Real scans are taken from ../shared/data; those that are absent are left out by name. Every result is kept
+in FOLDER/neural.json as soon as it is there: another run leaves it out. --part: scans, 256, 512, 1024 (analytic fields
+of that side), models (fV-SRN and NGP), or table, which only writes tables and curves.
 """
 
 import argparse
-import math
 import tempfile
+import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import h5py
-import hdf5plugin
 import numpy as np
 import torch
 
-from benchmarks.table import Row, options, report, unavailable
+from benchmarks.entry_points import with_entry_points
+from benchmarks.neural_codecs import NAMES, write_decoded
+from benchmarks.neural_curves import draw_curves
+from benchmarks.neural_entries import AMGSRN, FVSRN, NGP, OURS, Entries, Entry
+from benchmarks.neural_images import image_quality
+from benchmarks.neural_published import Published, write_published
+from benchmarks.neural_volumes import SCANS, is_there, write_volume
+from benchmarks.table import RESULTS, Options, Row, heading, report, unavailable
 from pellucid.box import Box
 from pellucid.neural.compression import CompressionOptions, compress
 from pellucid.neural.quality import measure
-from pellucid.volume.volume import Volume, open_volume
+from pellucid.volume.volume import open_volume
 
-SHARED = Path(__file__).parents[2] / "shared" / "data"
-SCANS = {
-    "bonsai": "volumes/bonsai.nrrd",
-    "engine": "volumes/engine.nii.gz",
-    "spm152": "volumes/spm152.nii.gz",
-    "fibsem_1": "em/fibsem_1.h5:/raw",
-}
-Array = np.ndarray[Any, np.dtype[Any]]
+MEDIUM = 1 << 20
+SIZES = (32_768, 131_072, 1_000_000, 4 * MEDIUM)
+"""Bytes of files; the last are those of the medium size in float32."""
+LARGE, LARGE_SIZES = 1024, (131_072, 1_000_000)
+QUICK = 16_384
+MODELS = {AMGSRN: "amgsrn", FVSRN: "fvsrn", NGP: "ngp"}
+MAX_MODEL_S = 75.0
+"""fV-SRN and NGP, whose steps are not fused, are trained for so long if they have not made all their steps."""
+FIELDS = {part: (f"smooth{part}", f"turbulent{part}") for part in ("256", "512", "1024")}
+PARTS = ("scans", *FIELDS, "models")
 
 
 @dataclass(frozen=True)
-class Size:
-    """side: of analytic volumes. scans: whether real ones are compressed. sizes: bytes of fields."""
-
-    side: int
-    scans: tuple[str, ...]
-    sizes: tuple[int, ...]
-    steps: int | None
-
-    def __str__(self) -> str:
-        return f"analytic volumes of {self.side}³, {len(self.scans)} scans, fields of {self.sizes} bytes"
+class Job:
+    volume: str
+    method: str
+    target: int
 
 
-FULL = Size(256, tuple(SCANS), (131_072, 1_000_000), None)
-QUICK = Size(32, (), (16_384,), 60)
+@dataclass(frozen=True)
+class Place:
+    """folder: of volumes and of what is decoded. steps: of every training in a quick run."""
+
+    folder: Path
+    is_quick: bool
+
+    def volume(self, name: str) -> Path:
+        return self.folder / f"{name}.npy"
+
+    def decoded(self, job: Job) -> Path:
+        return self.folder / f"{job.volume}-{job.method.partition(',')[0]}-{job.target}.npy"
+
+    @property
+    def steps(self) -> int | None:
+        return 60 if self.is_quick else None
 
 
 def main() -> None:
-    chosen, rest = _chosen()
-    given = options("Neural fields beside classic codecs.", rest)
-    size = QUICK if given.is_quick else FULL
-    names = [name for name in size.scans if name in (chosen.fields or size.scans)]
-    analytic = {"smooth": smooth, "turbulent": turbulent}
-    made = [(name, make(size.side)) for name, make in analytic.items() if name in (chosen.fields or analytic)]
-    volumes = [*scans(names), *made]
-    rows = [unavailable(name, "ours", "absent") for name in names if not _path(name).exists()]
-    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        for target in [chosen.size] if chosen.size else size.sizes:
-            for finish in [start_rows(name, array, target, size, pool) for name, array in volumes]:
-                rows += finish()
-            report("neural-part" if chosen.fields or chosen.size else "neural", rows, str(size), given)
+    given = _arguments()
+    jobs, chosen = jobs_of(given.part, is_quick=given.quick), Options(given.quick, given.json)
+    with tempfile.TemporaryDirectory(dir=given.scratch) as folder:
+        kept = (given.parts or Path(folder)) / ("neural-quick.json" if given.quick else "neural.json")
+        entries, place = Entries(kept), Place(Path(folder), given.quick)
+        with_entry_points(Path(folder) / "site")
+        run([job for job in jobs if entries.get(job.volume, job.target, job.method) is None], entries, place, given)
+        write_results(list(entries), chosen)
 
 
-def _chosen() -> tuple[argparse.Namespace, list[str]]:
-    """A part of the rows, which has a table of its own; the other arguments."""
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--fields", type=lambda text: text.split(","), default=[])
-    parser.add_argument("--size", type=int, default=0)
-    return parser.parse_known_args()
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Neural fields beside classic codecs.")
+    parser.add_argument("--quick", action="store_true", help="smaller sizes, under 60 s on 2 cores")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
+    parser.add_argument("--part", choices=("all", *PARTS, "table"), default="all")
+    parser.add_argument("--parts", type=Path, metavar="FOLDER", help="where results are kept (default: nowhere)")
+    parser.add_argument("--until", type=float, default=float("inf"), metavar="SECONDS", help="start nothing later")
+    parser.add_argument("--scratch", type=Path, metavar="FOLDER", help="where volumes are written")
+    parser.add_argument("--trainings", type=int, metavar="N", help="at the same time (default: 3 on a GPU)")
+    parser.add_argument("--codecs", type=int, metavar="N", help="at the same time (default: 8 with a GPU)")
+    return parser.parse_args()
 
 
-def scans(names: Sequence[str]) -> list[tuple[str, Array]]:
-    """Those of the real volumes that are there."""
-    return [(name, open_volume(str(SHARED / SCANS[name])).read()) for name in names if _path(name).exists()]
+def jobs_of(part: str, *, is_quick: bool) -> list[Job]:
+    if is_quick:
+        methods = (OURS, *MODELS, *NAMES)
+        return [Job(name, method, QUICK) for name in ("smooth32", "turbulent32") for method in methods]
+    jobs: list[Job] = []
+    for own, names in {"scans": tuple(SCANS), **FIELDS}.items():
+        if part in ("all", own):
+            sizes = LARGE_SIZES if own == str(LARGE) else SIZES
+            # Those that take longest come first.
+            methods = ("SPERR", "SZ3", "ZFP", OURS, "subsampled", AMGSRN)
+            jobs += [Job(name, method, size) for method in methods for size in sizes for name in names]
+            jobs += [Job(name, AMGSRN, 4 * MEDIUM) for name in names if 4 * MEDIUM not in sizes]
+    if part in ("all", "models"):
+        names = (*SCANS, *FIELDS["512"])
+        jobs += [Job(name, method, 4 * MEDIUM) for method in (NGP, FVSRN) for name in names]
+    return jobs
 
 
-def _path(name: str) -> Path:
-    return SHARED / SCANS[name].partition(":")[0]
+# Measuring
 
 
-def smooth(side: int) -> Array:
-    """A few broad waves and bells."""
-    z, y, x = np.meshgrid(*[np.linspace(-1, 1, side, dtype=np.float32)] * 3, indexing="ij", sparse=True)
-    bells = np.exp(-6 * ((x - 0.3) ** 2 + y**2 + (z + 0.2) ** 2)) + 0.5 * np.exp(
-        -9 * ((x + 0.4) ** 2 + (y - 0.3) ** 2 + z**2)
-    )
-    return np.asarray(bells + 0.2 * np.sin(3 * x + 2 * y) * np.cos(4 * z - x), np.float32)
+def run(jobs: Sequence[Job], entries: Entries, place: Place, given: argparse.Namespace) -> None:
+    """Trainings and codecs in processes of their own; what codecs decode is measured where trainings are."""
+    start, has_gpu = time.monotonic(), torch.cuda.is_available()
+    for name in {job.volume for job in jobs} - {job.volume for job in jobs if is_there(job.volume)}:
+        print(f"{name} is absent", flush=True)
+    jobs = [job for job in jobs if is_there(job.volume)]
+    if not jobs:
+        return
+    context = get_context("spawn")
+    trainings, codecs = given.trainings or (3 if has_gpu else 1), given.codecs or (8 if has_gpu else 1)
+    with (
+        ProcessPoolExecutor(trainings, mp_context=context) as trainers,
+        ProcessPoolExecutor(codecs, mp_context=context) as coders,
+    ):
+        for name, made in {
+            name: coders.submit(write_volume, name, place.volume(name)) for name in _names(jobs)
+        }.items():
+            made.result()
+            print(f"{time.monotonic() - start:.0f} s: {name} is there", flush=True)
+        line = _Line(entries, place, trainers, coders)
+        line.wait_for([job for job in jobs if job.method in NAMES], [job for job in jobs if job.method not in NAMES],
+                      (trainings, codecs), start + given.until)  # fmt: skip
 
 
-def turbulent(side: int) -> Array:
-    """Waves of many lengths whose energy falls as in turbulence, with the power -5/3 of the wave number."""
-    random = np.random.default_rng(0)
-    axes = [np.linspace(0, 2 * np.pi, side, endpoint=False, dtype=np.float32)] * 3
-    values = np.zeros((side, side, side), np.float32)
-    for _ in range(60):
-        length = float(np.exp(random.uniform(0, np.log(24))))
-        wave = random.normal(size=3)
-        wave *= length / np.linalg.norm(wave)
-        parts = [np.exp(1j * k * axis).astype(np.complex64) for k, axis in zip(wave, axes, strict=True)]
-        phase = np.complex64(np.exp(1j * random.uniform(0, 2 * np.pi)))
-        plane = parts[1][:, None] * parts[2][None, :] * phase
-        for index, factor in enumerate(parts[0]):
-            values[index] += np.float32(length ** (-5 / 6)) * (factor * plane).real
-    return values
+def _names(jobs: Sequence[Job]) -> list[str]:
+    return list(dict.fromkeys(job.volume for job in jobs))
 
 
-def start_rows(name: str, array: Array, target: int, size: Size, pool: ProcessPoolExecutor) -> Callable[[], list[Row]]:
-    """Compress a volume, and start the rivals at the same size; what is returned waits for the rows."""
-    with tempfile.TemporaryDirectory() as folder:
-        np.save(f"{folder}/a.npy", array)
-        ours = compress(f"{folder}/a.npy", f"{folder}/a.plf", CompressionOptions(size=target, steps=size.steps))
-        plain = CompressionOptions(parameters=target // 4, model="amgsrn", steps=size.steps, is_rounded=False)
-        published = compress(f"{folder}/a.npy", f"{folder}/b.plf", plain)
-    case = f"{name}, {target // 1000} kB"
-    first = _row(case, ours.quality.psnr, "AMGSRN, float32", published.quality.psnr)
-    rivals = {peer: pool.submit(psnr_at_size, peer, array, ours.field_bytes) for peer in CODECS}
+class _Line:
+    """What runs where: codecs on the CPU, trainings and measurements in the other processes."""
 
-    def finish() -> list[Row]:
-        rows = [first]
-        for peer, future in rivals.items():
-            try:
-                rows.append(_row(case, ours.quality.psnr, peer, future.result()))
-            except (ImportError, ValueError) as error:
-                rows.append(unavailable(case, peer, str(error)[:60]))
-        return rows
+    def __init__(
+        self, entries: Entries, place: Place, trainers: ProcessPoolExecutor, coders: ProcessPoolExecutor
+    ) -> None:
+        self._entries, self._place, self._trainers, self._coders = entries, place, trainers, coders
+        self._start = time.monotonic()
 
-    return finish
+    def wait_for(self, codecs: list[Job], trainings: list[Job], slots: tuple[int, int], deadline: float) -> None:
+        """All of them, or those that begin before the deadline; what is decoded is measured first."""
+        decoded: list[tuple[Job, int, float]] = []
+        coding: dict[Future[Any], Job] = {}
+        working: dict[Future[Any], Job] = {}
+        while True:
+            while codecs and len(coding) < slots[1] and time.monotonic() < deadline:
+                job = codecs.pop(0)
+                coding[self._coders.submit(_coded, job, self._place)] = job
+            while (decoded or (trainings and time.monotonic() < deadline)) and len(working) < slots[0]:
+                work: Callable[[], Entry]
+                if decoded:
+                    job, count, seconds = decoded.pop(0)
+                    work = partial(measured, job, self._place, count, seconds)
+                else:
+                    job = trainings.pop(0)
+                    work = partial(trained, job, self._place)
+                working[self._trainers.submit(work)] = job
+            if not coding and not working:
+                return
+            for future in wait([*coding, *working], return_when=FIRST_COMPLETED).done:
+                if future in working:
+                    self._keep(working.pop(future), future)
+                elif (job := coding.pop(future)) and (found := self._keep(job, future)):
+                    decoded.append((job, *found))
+
+    def _keep(self, job: Job, future: Future[Any]) -> Any:
+        """The result of a codec; that of a measurement is kept."""
+        if isinstance(error := future.exception(), (ImportError, ValueError)):
+            result: Any = Entry(job.volume, job.target, job.method, missing=str(error)[:60])
+        elif error:
+            print(f"{job}: {error!r}", flush=True)
+            return None
+        else:
+            result = future.result()
+        if isinstance(result, Entry):
+            self._entries.add(result)
+            said = result.missing or f"{result.psnr:.2f} dB, {result.nbytes:,} bytes"
+            print(f"{time.monotonic() - self._start:.0f} s: {job.volume}, {job.method}: {said}", flush=True)
+            return None
+        return result
 
 
-def psnr_at_size(peer: str, array: Array, target: int) -> float:
-    decoded = at_size(CODECS[peer], array, target)
-    return measure(Volume.from_array(array), partial(_part, decoded)).psnr
+def _coded(job: Job, place: Place) -> tuple[int, float]:
+    start = time.monotonic()
+    count = write_decoded(job.method, place.volume(job.volume), job.target, place.decoded(job))
+    return count, time.monotonic() - start
 
 
-def _part(array: Array, box: Box) -> Array:
+def trained(job: Job, place: Place) -> Entry:
+    """A field or a published network, trained and measured."""
+    source, entry = place.volume(job.volume), Entry(job.volume, job.target, job.method)
+    if job.method == OURS:
+        path = place.decoded(job).with_suffix(".plf")
+        made = compress(source, path, CompressionOptions(size=job.target, steps=place.steps))
+        found = made.quality
+        entry = replace(entry, nbytes=made.file_bytes, psnr=min(found.psnr, 999.0), ssim=found.ssim)
+        entry = replace(entry, max_error=found.max_error, seconds=made.training.seconds, steps=made.training.steps)
+        return _with_image(entry, source, path, place)
+    is_fused = job.method == AMGSRN
+    limit = float("inf") if is_fused or place.is_quick else MAX_MODEL_S
+    wanted = Published(MODELS[job.method], job.target // 4, place.steps, limit)
+    training, parameters = write_published(source, wanted, place.decoded(job))
+    entry = measured(job, place, 4 * parameters, training.seconds)
+    return replace(entry, steps=training.steps)
+
+
+def measured(job: Job, place: Place, nbytes: int, seconds: float) -> Entry:
+    """The quality of decoded voxels, which are removed."""
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    decoded = np.load(place.decoded(job), mmap_mode="r")
+    with open_volume(place.volume(job.volume)) as volume:
+        found = measure(volume, partial(_part, decoded), device)
+    entry = Entry(
+        job.volume, job.target, job.method, nbytes, min(found.psnr, 999.0), found.ssim, found.max_error,
+        seconds=seconds,
+    )  # fmt: skip
+    del decoded
+    return _with_image(entry, place.volume(job.volume), place.decoded(job), place)
+
+
+def _with_image(entry: Entry, source: Path, decoded: Path, place: Place) -> Entry:
+    """Volumes of 1024³ are not drawn."""
+    if source.stat().st_size < 2**31:
+        psnr, ssim = image_quality(source, decoded, 128 if place.is_quick else 1024)
+        entry = replace(entry, image_psnr=min(psnr, 999.0), image_ssim=ssim)
+    decoded.unlink()
+    return entry
+
+
+def _part(array: Any, box: Box) -> Any:
     return array[box.slices]
 
 
-def _row(case: str, ours: float, peer: str, theirs: float) -> Row:
-    return Row(case, "PSNR", "dB", ours, peer, theirs, ours / theirs)
+# Tables
 
 
-Codec = Callable[[Array, float], tuple[int, Array]]
-"""Codes an array with an error bound relative to its range, and returns the bytes and what is decoded."""
+def write_results(entries: Sequence[Entry], given: Options) -> None:
+    rows = table_rows(entries) or [unavailable("all", "ours", "nothing has run")]
+    size = f"analytic volumes and {len(SCANS)} scans, fields of {', '.join(f'{size:,}' for size in SIZES)} bytes"
+    report("neural", rows, "small volumes" if given.is_quick else size, given)
+    if not given.is_quick:
+        lines = [f"# neural, quality\n\n{heading(size)}\n", *quality_lines(entries)]
+        is_cuda = "-cuda" if torch.cuda.is_available() else ""
+        (RESULTS / f"neural-quality{is_cuda}.md").write_text("\n".join(lines) + "\n")
+        draw_curves(entries, RESULTS / "neural.png")
 
 
-def at_size(codec: Codec, array: Array, target: int) -> Array:
-    """What a codec decodes from at most ``target`` bytes: the bound is looked for by bisection of its logarithm."""
-    values = array.astype(np.float32)
-    extent = float(np.ptp(values)) or 1.0
-    low, high, best = -7.0, 0.0, None
-    for _ in range(14):
-        middle = (low + high) / 2
-        count, decoded = codec(values, extent * 10**middle)
-        if count <= target:
-            high, best = middle, decoded
-        else:
-            low = middle
-    if best is None:
-        raise ValueError("it needs more bytes at any bound")
-    return best
+def table_rows(entries: Sequence[Entry]) -> list[Row]:
+    """PSNR beside that of the others at the same bytes; then AMGSRN of the medium size beside other networks."""
+    found = {(entry.volume, entry.target, entry.method): entry for entry in entries}
+    rows: list[Row] = []
+    for base, peers in ((OURS, (AMGSRN, *NAMES)), (AMGSRN, (FVSRN, NGP))):
+        for (volume, target, method), entry in found.items():
+            others = [found[volume, target, peer] for peer in peers if (volume, target, peer) in found]
+            if method == base and entry.psnr is not None:
+                case = f"{volume}, {target / 1000:,.0f} kB" + ("" if base == OURS else ", AMGSRN")
+                rows += [_row(case, entry.psnr, other) for other in others]
+    return sorted(rows, key=lambda row: (row.case.endswith("AMGSRN"), row.case))
 
 
-def sperr(values: Array, bound: float) -> tuple[int, Array]:
-    # Without a cache, which would give back what was written instead of what is decoded.
-    with h5py.File("x", "w", driver="core", backing_store=False, rdcc_nbytes=0) as file:
-        data = file.create_dataset("a", data=values, chunks=values.shape, **hdf5plugin.Sperr(absolute=bound, swap=True))
-        return data.id.get_storage_size(), data[...]
+def _row(case: str, psnr: float, other: Entry) -> Row:
+    if other.psnr is None:
+        return unavailable(case, other.method, other.missing)
+    return Row(case, "PSNR", "dB", psnr, other.method, other.psnr, psnr / other.psnr)
 
 
-def sz3(values: Array, bound: float) -> tuple[int, Array]:
-    from pysz import sz, szConfig, szErrorBoundMode
-
-    config = szConfig(*values.shape)
-    config.errorBoundMode, config.absErrorBound = szErrorBoundMode.ABS, bound
-    coded, _ = sz.compress(values, config)
-    decoded, _ = sz.decompress(coded, np.float32, values.shape)
-    return coded.nbytes, decoded
-
-
-def zfp(values: Array, bound: float) -> tuple[int, Array]:
-    import zfpy
-
-    coded = zfpy.compress_numpy(values, tolerance=bound)
-    return len(coded), zfpy.decompress_numpy(coded)
-
-
-def subsampled(values: Array, bound: float) -> tuple[int, Array]:
-    """Fewer voxels, interpolated linearly. bound: 1 of the range keeps two an axis; less keeps more."""
-    part = min(1.0, 10 ** (-(math.log10(bound / (float(np.ptp(values)) or 1.0)) + 7) / 7 * 2))
-    shape = [max(2, round(n * part)) for n in values.shape]
-    tensor = torch.from_numpy(values)[None, None]
-    small = torch.nn.functional.interpolate(tensor, shape, mode="trilinear", align_corners=True, antialias=False)
-    back = torch.nn.functional.interpolate(small, values.shape, mode="trilinear", align_corners=True)
-    return small.numel() * 2, back[0, 0].numpy()
-
-
-CODECS: dict[str, Codec] = {"SPERR": sperr, "SZ3": sz3, "ZFP": zfp, "subsampled": subsampled}
+def quality_lines(entries: Sequence[Entry]) -> list[str]:
+    """Everything that was measured, as a table."""
+    names = ("volume", "method", "bytes", "PSNR, dB", "SSIM", "largest error", "image PSNR, dB", "image SSIM", "s",
+             "steps")  # fmt: skip
+    lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
+    for entry in sorted(entries, key=lambda one: (one.volume, one.target, one.method != OURS, one.method)):
+        if entry.psnr is not None:
+            numbers = (entry.psnr, entry.ssim, entry.max_error, entry.image_psnr, entry.image_ssim, entry.seconds)
+            texts = ["-" if number is None else f"{number:.4g}" for number in numbers]
+            steps = f"{entry.steps:,}" if entry.steps else "-"
+            lines.append("| " + " | ".join([entry.volume, entry.method, f"{entry.nbytes:,}", *texts, steps]) + " |")
+    return lines
 
 
 if __name__ == "__main__":

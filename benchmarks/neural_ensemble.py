@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from benchmarks.neural import SHARED, smooth
+from benchmarks.neural_volumes import SHARED, smooth
 from benchmarks.table import RESULTS, Row, options, report
 from pellucid.box import Box
 from pellucid.formats.neural_field.format import NeuralReader

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.neural import SCANS, scans
+from benchmarks.neural_volumes import SCANS, scans
 from benchmarks.table import TARGET, Row, options, report, unavailable
 from pellucid.neural.cuda_training import CudaTrainer
 from pellucid.neural.fitting import stored_network

@@ -114,13 +114,13 @@ def fit(volume: Volume, request: FittingRequest, device: torch.device, path: Pat
     """Train a model and keep it in a file; if it is there already, read it."""
     if found := load_fitted(request, path):
         return found
-    spline = _spline(volume, request)
+    spline = _spline(volume, request, device)
     network = request.network(spline).to(device)
     checkpoint = TrainingCheckpoint(path.with_suffix(".training.npz"))
     value_range, base = network_range(request, spline), spline.grid if spline else None
     snapshots = Snapshots(network, request.name, volume.shape, request.box, value_range, base)
     if spline:
-        volume = SplineResidual(volume, request.box, spline.grid).volume
+        volume = SplineResidual(volume, request.box, spline.grid, device).volume
     samples = _samples(volume, request.box, value_range, device)
     training = _train(network, samples, snapshots, request, checkpoint)
     relative = ROUNDING if request.options.is_rounded else FINE
@@ -171,17 +171,17 @@ def stored_network(network: FieldNetwork, grids: list[float]) -> tuple[NeuralFie
     return _rounded(field, steps), len(coded_field(field, steps))
 
 
-def _spline(volume: Volume, request: FittingRequest) -> FittedSpline | None:
+def _spline(volume: Volume, request: FittingRequest, device: torch.device) -> FittedSpline | None:
     """The spline under a model of our own, where the volume is smooth; in a series, like that of the step before."""
     options, start = request.options, request.start
     if start is not None:
         known = start.spline
-        fitted = fit_spline(volume, request.box, known.grid.cells, step=known.step) if known else None
+        fitted = fit_spline(volume, request.box, known.grid.cells, step=known.step, device=device) if known else None
         return replace(fitted, nbytes=known.nbytes) if known and fitted else None  # The network has the same size.
     is_own = options.model in OWN_MODELS and options.is_rounded and not options.parameters
     if not is_own or request.size < MIN_SPLINE_SIZE:
         return None
-    return choose_spline(volume, request.box, request.size)
+    return choose_spline(volume, request.box, request.size, device)
 
 
 def _field(network: FieldNetwork, request: FittingRequest, spline: FittedSpline | None) -> NeuralField:

@@ -75,28 +75,33 @@ class HashGrid(nn.Module):
         )
 
     def forward(self, points: Tensor) -> Tensor:
-        parts = [self._level(points, level) for level in range(len(self.resolutions))]
-        return torch.cat(parts, dim=1)
-
-    def _level(self, points: Tensor, level: int) -> Tensor:
-        resolution, table = self.resolutions[level], self.tables[level]
-        position = ((points + 1) * (0.5 * resolution)).clamp(0, resolution)
-        cell = position.long().clamp(max=resolution - 1)
+        """(n, levels * features): all corners of all levels are looked up at once."""
+        resolutions = torch.tensor(self.resolutions, device=points.device)[:, None, None]
+        position = (points.T.unsqueeze(0) + 1) * (0.5 * resolutions)  # (levels, 3, n)
+        position = torch.minimum(position.clamp(min=0), resolutions)
+        cell = torch.minimum(position.long(), resolutions - 1)
         part = position - cell
-        total = torch.zeros(len(points), table.shape[1], dtype=table.dtype, device=points.device)
-        for corner in range(8):
-            up = torch.tensor([corner >> axis & 1 for axis in range(3)], device=points.device)
-            weight = torch.where(up.bool(), part, 1 - part).prod(dim=1)
-            total = total + table[self._rows(cell + up, resolution, len(table))] * weight[:, None]
-        return total
+        ups = torch.tensor([[corner >> axis & 1 for axis in range(3)] for corner in range(8)], device=points.device)
+        nodes = cell[:, None] + ups[None, :, :, None]  # (levels, corners, 3, n)
+        weights = torch.where(ups[None, :, :, None].bool(), part[:, None], 1 - part[:, None]).prod(dim=2)
+        rows, table = self._rows(nodes), torch.cat(list(self.tables))
+        # index_select: the gradient of plain indexing sorts all rows first.
+        found = table.index_select(0, rows.reshape(-1)).reshape(*rows.shape, -1)
+        total = (found * weights[..., None]).sum(dim=1)  # (levels, n, features)
+        return total.transpose(0, 1).reshape(len(points), -1)
 
-    @staticmethod
-    def _rows(nodes: Tensor, resolution: int, rows: int) -> Tensor:
-        side = resolution + 1
-        if side**3 <= rows:
-            return nodes[:, 0] + nodes[:, 1] * side + nodes[:, 2] * side * side
-        mixed = [nodes[:, axis] * _PRIMES[axis] & 0xFFFFFFFF for axis in range(3)]
-        return (mixed[0] ^ mixed[1] ^ mixed[2]) % rows
+    def _rows(self, nodes: Tensor) -> Tensor:
+        """(levels, corners, n): rows of all tables together for nodes (levels, corners, 3, n)."""
+        sides = [resolution + 1 for resolution in self.resolutions]
+        lengths = [len(table) for table in self.tables]
+        numbers = torch.tensor([[side, length] for side, length in zip(sides, lengths, strict=True)])
+        side, length = (one.to(nodes.device)[:, None, None] for one in numbers.unbind(dim=1))
+        first = torch.tensor([sum(lengths[:level]) for level in range(len(lengths))], device=nodes.device)
+        x, y, z = nodes.unbind(dim=2)
+        dense = x + (y + z * side) * side
+        mixed = [one * prime & 0xFFFFFFFF for one, prime in zip((x, y, z), _PRIMES, strict=True)]
+        hashed = (mixed[0] ^ mixed[1] ^ mixed[2]) % length
+        return torch.where(side**3 <= length, dense, hashed) + first[:, None, None]
 
 
 class FieldNetwork(nn.Module):

@@ -33,32 +33,30 @@ def measure(
     read: Callable[[Box], np.ndarray[tuple[int, ...], np.dtype[np.generic]]],
     device: torch.device | str = "cpu",
 ) -> Quality:
-    """Compare a volume with what ``read`` returns for its boxes, slab by slab. device: what computes the similarity."""
+    """Compare a volume with what ``read`` returns for its boxes, slab by slab. device: what computes."""
     low, high = volume.value_range
     extent = (high - low) or 1.0
     squares, largest, similar, windows = 0.0, 0.0, 0.0, 0
     for start in range(0, volume.shape[0], SLAB):
         box = Box((start, 0, 0), (min(start + SLAB, volume.shape[0]), *volume.shape[1:]))
-        truth, found = volume.read(box).astype(np.float64), np.asarray(read(box), np.float64)
-        difference = np.nan_to_num(np.abs(truth - found), nan=math.inf, posinf=math.inf)
-        squares += float((difference**2).sum())
+        truth, found = (
+            torch.from_numpy(np.array(values, np.float64)).to(device) for values in (volume.read(box), read(box))
+        )
+        difference = torch.nan_to_num((truth - found).abs(), nan=math.inf, posinf=math.inf)
+        squares += float(difference.square().sum())
         largest = max(largest, float(difference.max()))
-        total, count = _ssim(truth / extent, found / extent, device)
+        total, count = _ssim(truth / extent, found / extent)
         similar, windows = similar + total, windows + count
     mean = squares / math.prod(volume.shape)
     psnr = math.inf if mean == 0 else 20 * math.log10(extent) - 10 * math.log10(mean)
     return Quality(psnr, similar / windows if windows else 1.0, largest)
 
 
-def _ssim(
-    first: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
-    second: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
-    device: torch.device | str,
-) -> tuple[float, int]:
+def _ssim(first: torch.Tensor, second: torch.Tensor) -> tuple[float, int]:
     """Sum of the structural similarity of all windows in a slab, and how many there are."""
     if min(first.shape) < SSIM_WINDOW:
         return 0.0, 0
-    a, b = (torch.from_numpy(one).to(device)[None, None] for one in (first, second))
+    a, b = first[None, None], second[None, None]
 
     def mean(values: torch.Tensor) -> torch.Tensor:
         return torch.nn.functional.avg_pool3d(values, SSIM_WINDOW, stride=1)

@@ -3,7 +3,8 @@
 Here: choose_spline, fit_spline; SplineResidual, what a spline leaves of a volume for the network.
 Not here: values of a spline (formats.neural_field.spline), the network (fitting).
 
-Least squares on a lattice are separable: the coefficients follow from one pass over the volume, plane by plane.
+Least squares on a lattice are separable: the coefficients follow from one pass over the volume, plane by plane, on the
+device that trains.
 """
 
 import math
@@ -12,13 +13,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import torch
 
 from pellucid.box import Box, Shape, triple
 from pellucid.engines.stopping import raise_if_stopped
 from pellucid.formats.neural_field.coding import coded_arrays
 from pellucid.formats.neural_field.field import Floats
-from pellucid.formats.neural_field.spline import SUPPORT, SplineGrid, spline_on, spline_weights, weight_matrix
+from pellucid.formats.neural_field.spline import SUPPORT, SplineGrid, spline_weights, weight_matrix
 from pellucid.formats.protocol import Voxels
+from pellucid.neural.samples import to_tensor
 from pellucid.volume.closable_reader import ClosableReader
 from pellucid.volume.volume import Volume
 
@@ -33,6 +36,7 @@ BITS = (12, 8, 5, 3)
 """For a coefficient: from few exact ones to many rough ones. The best is kept."""
 SLAB_VOXELS = 2**22
 SIZE_TRIES = 4
+CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ class FittedSpline:
     residual_range: tuple[float, float]
 
 
-def choose_spline(volume: Volume, box: Box, size: int) -> FittedSpline | None:
+def choose_spline(volume: Volume, box: Box, size: int, device: torch.device = CPU) -> FittedSpline | None:
     """The best spline of about this many bytes for a box of a volume; None where the volume is not smooth."""
     budget = int(size * SPLINE_SHARE)
     if not is_smooth(volume, box, budget):
@@ -54,7 +58,7 @@ def choose_spline(volume: Volume, box: Box, size: int) -> FittedSpline | None:
     best = None
     for bits in BITS:
         cells = cells_for(box.shape, budget * 8 / bits)
-        fitted = fit_spline(volume, box, cells, budget)
+        fitted = fit_spline(volume, box, cells, budget, device=device)
         if fitted is None or (best is not None and fitted.mean_square_error >= best.mean_square_error):
             break
         best = fitted
@@ -85,22 +89,28 @@ def cells_for(shape: Shape, coefficients: float) -> Shape:
 
 
 def fit_spline(
-    volume: Volume, box: Box, cells: Shape, size: int | None = None, step: float | None = None
+    volume: Volume,
+    box: Box,
+    cells: Shape,
+    size: int | None = None,
+    step: float | None = None,
+    *,
+    device: torch.device = CPU,
 ) -> FittedSpline | None:
     """The spline of these cells with the least error, rounded to a step, or until it has a size; None where that is
     not possible."""
-    exact = _coefficients(volume, box, cells)
+    exact = _coefficients(volume, box, cells, device)
     if step is None:
         step = _step_for(exact, size or exact.size)
     if step is None:
         return None
     grid = SplineGrid((np.rint(exact / step) * step).astype(np.float32))
     total, low, high = 0.0, math.inf, -math.inf
-    residual = SplineResidual(volume, box, grid)
+    residual = SplineResidual(volume, box, grid, device)
     for slab in _slabs(box):
         raise_if_stopped()
         left = residual.left(slab)
-        total += float(np.vdot(left.astype(np.float64), left.astype(np.float64)))
+        total += float(left.square().sum(dtype=torch.float64))
         low, high = min(low, float(left.min())), max(high, float(left.max()))
     nbytes = len(coded_arrays([(grid.coefficients, step)]))
     return FittedSpline(grid, step, nbytes, total / box.size, (low, high))
@@ -109,20 +119,26 @@ def fit_spline(
 class SplineResidual:
     """What a spline over a box leaves of a volume: a Reader of float32, in the volume's own coordinates."""
 
-    def __init__(self, volume: Volume, box: Box, grid: SplineGrid) -> None:
-        self._volume, self._box, self._grid = volume, box, grid
+    def __init__(self, volume: Volume, box: Box, grid: SplineGrid, device: torch.device = CPU) -> None:
+        self._volume, self._box, self._grid, self._device = volume, box, grid, device
         level = replace(volume.header.levels[volume.level], shape=volume.shape)
         self.header = replace(volume.header, levels=(level,), dtype=np.dtype(np.float32))
 
     def read(self, box: Box, out: Voxels, *, level: int = 0, t: int = 0, c: int = 0) -> None:
-        out[...] = self.left(box)
+        for slab in _slabs(box):
+            out[slab.relative_to(box.start).slices] = self.left(slab).cpu().numpy()
 
     def close(self) -> None:
         """The volume belongs to others."""
 
-    def left(self, box: Box) -> Floats:
-        values = self._volume.read(box).astype(np.float64) - spline_on(self._grid, _axes(self._box, box))
-        return np.asarray(values, np.float32)
+    def left(self, box: Box) -> torch.Tensor:
+        """float32, on the device."""
+        values = torch.from_numpy(self._grid.coefficients).to(self._device)
+        for positions, cells in zip(_axes(self._box, box), self._grid.cells, strict=True):
+            matrix = torch.from_numpy(weight_matrix(*spline_weights(positions, cells), cells + SUPPORT - 1))
+            # Axes take turns: after three products they are in order again.
+            values = torch.tensordot(values, matrix.to(self._device), dims=([0], [1]))
+        return (_read(self._volume, box, self._device) - values).float()
 
     @property
     def volume(self) -> Volume:
@@ -144,16 +160,24 @@ def _projection(positions: Floats, cells: int) -> Any:
     return np.linalg.pinv(weight_matrix(first, weights, cells + SUPPORT - 1).astype(np.float64))
 
 
-def _coefficients(volume: Volume, box: Box, cells: Shape) -> Any:
-    along = [_projection(axis, n) for axis, n in zip(_axes(box, box), cells, strict=True)]
-    total = np.zeros(triple(n + SUPPORT - 1 for n in cells))
+def _coefficients(volume: Volume, box: Box, cells: Shape, device: torch.device) -> Any:
+    along = [torch.from_numpy(_projection(axis, n)).to(device) for axis, n in zip(_axes(box, box), cells, strict=True)]
+    total = torch.zeros(triple(n + SUPPORT - 1 for n in cells), dtype=torch.float64, device=device)
     for slab in _slabs(box):
         raise_if_stopped()
-        planes = volume.read(slab).astype(np.float64)
-        inside = np.einsum("by,zyx,cx->zbc", along[1], planes, along[2], optimize=True)
+        planes = _read(volume, slab, device)
+        inside = torch.tensordot(torch.tensordot(planes, along[2], dims=([2], [1])), along[1], dims=([1], [1]))
         start = slab.start[0] - box.start[0]
-        total += np.tensordot(along[0][:, start : start + len(planes)], inside, axes=1)
-    return total
+        total += torch.tensordot(along[0][:, start : start + len(planes)], inside.transpose(1, 2), dims=1)
+    return total.cpu().numpy()
+
+
+def _read(volume: Volume, box: Box, device: torch.device) -> torch.Tensor:
+    """Voxels as float64 on a device."""
+    voxels = volume.read(box)
+    is_exact = voxels.dtype.itemsize <= 2 or voxels.dtype == np.float32
+    tensor = to_tensor(voxels) if is_exact else torch.from_numpy(voxels.astype(np.float64))
+    return tensor.to(device).double()
 
 
 def _step_for(exact: Any, size: int) -> float | None:

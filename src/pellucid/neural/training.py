@@ -148,6 +148,8 @@ def train(
                 checkpoint.save({**trainer.arrays(samples), **made})
             if on_step and on_step(step + 1, result.losses[-1]):
                 break
+        if trainer.is_over:
+            break
     trainer.finish()
     result.seconds, result.rounding_steps = time.monotonic() - start, trainer.rounding_steps
     return result
@@ -198,6 +200,11 @@ class Trainer:
         elif self._options.schedule == "plateau" and not is_moving:
             self._plateau.add(1, float(loss.detach()))
         return loss.detach()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the published schedule has ended before all steps are made."""
+        return self._plateau.is_over
 
     def finish(self) -> None:
         """Leave rounded features in the network."""
