@@ -187,7 +187,6 @@ typedef struct pellucid_viewer_options {
     int time_limit_minutes;
     const char *python; /* has Pellucid, to start an agent; default: that of the pellucid command, or python3 */
 } pellucid_viewer_options;
-
 typedef struct pellucid_viewer pellucid_viewer;
 
 /* Start a viewer through the user's agent, as pellucid.start(gpus="auto") does: the agent at the Hub after
@@ -195,6 +194,30 @@ typedef struct pellucid_viewer pellucid_viewer;
  * a queue: options->timeout_s (default 600) limits it, and progress may cancel it. The viewer outlives this program. */
 int pellucid_viewer_start(const pellucid_viewer_options *viewer_options, const pellucid_options *options,
                           pellucid_viewer **viewer, pellucid_error *error);
+
+/* A viewer that was requested, as Python's PendingViewer: it waits in a queue, or is starting. phase: "queued",
+ * "starting", "running", "ending", "ended", "failed", "lost" or "unknown". place: in the queue, from 1. expected_start,
+ * ends_at: seconds since 1970, as of time(). Zero or "" where the scheduler does not know. */
+typedef struct pellucid_pending_viewer pellucid_pending_viewer;
+typedef struct pellucid_job_state {
+    char phase[16], reason[256], node[128];
+    int place;
+    double expected_start, ends_at;
+} pellucid_job_state;
+/* Like pellucid_viewer_start, but returns as soon as the viewer is requested, as pellucid.start(wait=False) does. */
+int pellucid_viewer_start_pending(const pellucid_viewer_options *viewer_options, const pellucid_options *options,
+                                  pellucid_pending_viewer **pending, pellucid_error *error);
+int pellucid_pending_viewer_state(pellucid_pending_viewer *pending, pellucid_job_state *state, pellucid_error *error);
+/* Wait until it can be used, and connect to it; after timeout_s (0: only look) PELLUCID_TIMEOUT, and it still starts. */
+int pellucid_pending_viewer_wait(pellucid_pending_viewer *pending, double timeout_s, pellucid_viewer **viewer,
+                                 pellucid_error *error);
+/* The id that `pellucid list` shows, and the output of its job, which you free(). */
+const char *pellucid_pending_viewer_id(const pellucid_pending_viewer *pending);
+int pellucid_pending_viewer_log(pellucid_pending_viewer *pending, char **log, pellucid_error *error);
+/* Stop it, in any state; it must still be closed. Closing alone lets it start. */
+int pellucid_pending_viewer_shutdown(pellucid_pending_viewer *pending, pellucid_error *error);
+void pellucid_pending_viewer_close(pellucid_pending_viewer *pending);
+
 /* Connect to the viewer of a link: with #code=, which works once, or with #share=, as `pellucid view --network` prints
  * it for programs. pin= is the SHA-256 of the only certificate to accept at an https address; without it, the
  * certificates that the system trusts are accepted. Without TLS the viewer proves first that it issued the link.
@@ -253,6 +276,121 @@ int pellucid_viewer_stop_network(pellucid_viewer *viewer, const pellucid_network
 int pellucid_viewer_screenshot(pellucid_viewer *viewer, int width, int height, uint8_t *rgba, pellucid_error *error);
 /* End the viewer, for all its users. It must still be closed. */
 int pellucid_viewer_shutdown(pellucid_viewer *viewer, pellucid_error *error);
+
+/* ---- What a viewer shows: the names are those of Python, so viewer.layers.hide is pellucid_viewer_layers_hide ----- */
+
+/* Pages follow at once; every change but that of the camera can be undone. `layer` counts volumes from 0.
+ * Positions (x, y, z) in world units. field_of_view_deg: vertical; 0: orthographic, `height` world units high. */
+typedef struct pellucid_camera {
+    double position[3], target[3], up[3];
+    double field_of_view_deg, height;
+} pellucid_camera;
+int pellucid_viewer_camera(pellucid_viewer *viewer, pellucid_camera *camera, pellucid_error *error);
+int pellucid_viewer_set_camera(pellucid_viewer *viewer, const pellucid_camera *camera, pellucid_error *error);
+/* Look at all that is visible, from the side of the first image, or from where the camera is. aspect: width over height
+ * of the image; 0: that of the page. */
+int pellucid_viewer_fit_camera(pellucid_viewer *viewer, double aspect, int is_from_here, pellucid_error *error);
+/* Colours, opacities, light, clipping and camera as they were at first. */
+int pellucid_viewer_restore_first_view(pellucid_viewer *viewer, pellucid_error *error);
+
+/* What is at a position. layer, label_layer: -1 if there is none. voxel: (z, y, x). */
+typedef struct pellucid_hit {
+    int layer, has_value;
+    double value;
+    int64_t voxel[3];
+    int label_layer;
+    int64_t label;
+} pellucid_hit;
+int pellucid_viewer_probe(pellucid_viewer *viewer, const double position[3], pellucid_hit *hit, pellucid_error *error);
+/* Control points: {position, red, green, blue} and {position, opacity}; positions run from 0 to 1 over value_range. */
+typedef struct pellucid_transfer {
+    const double (*colors)[4], (*opacities)[2];
+    size_t color_count, opacity_count;
+    double value_range[2], gamma;
+    void *owned; /* used by the library; leave it NULL */
+} pellucid_transfer;
+/* Free it with pellucid_transfer_free. */
+int pellucid_viewer_transfer(pellucid_viewer *viewer, int layer, pellucid_transfer *transfer, pellucid_error *error);
+void pellucid_transfer_free(pellucid_transfer *transfer);
+/* Fields that are zero or NULL stay as they are. */
+int pellucid_viewer_set_transfer(pellucid_viewer *viewer, int layer, const pellucid_transfer *transfer,
+                                 pellucid_error *error);
+int pellucid_viewer_value_range(pellucid_viewer *viewer, int layer, double range[2], pellucid_error *error);
+int pellucid_viewer_set_value_range(pellucid_viewer *viewer, int layer, const double range[2], pellucid_error *error);
+/* soft, dense, skin, gold, glass, x-ray; or a colour map: viridis, bone, ... */
+int pellucid_viewer_use_preset(pellucid_viewer *viewer, const char *name, int layer, pellucid_error *error);
+/* none, gradient, shadow, occlusion, full, cinematic, or user (shade_with). */
+int pellucid_viewer_shading(pellucid_viewer *viewer, int layer, char shading[16], pellucid_error *error);
+int pellucid_viewer_set_shading(pellucid_viewer *viewer, int layer, const char *shading, pellucid_error *error);
+/* Shade with your own code (docs/how-to/custom-shading.md) and its parameters. */
+typedef struct pellucid_parameter {
+    const char *name;
+    double value;
+} pellucid_parameter;
+int pellucid_viewer_shade_with(pellucid_viewer *viewer, int layer, const char *source,
+                               const pellucid_parameter *parameters, size_t count, pellucid_error *error);
+
+/* Set any property of the scene: path ["volumes", 0, "mode"], value "max", both as JSON. */
+int pellucid_viewer_change(pellucid_viewer *viewer, const char *path, const char *value, pellucid_error *error);
+int pellucid_viewer_undo(pellucid_viewer *viewer, pellucid_error *error);
+int pellucid_viewer_redo(pellucid_viewer *viewer, pellucid_error *error);
+/* A layer. kind: "volumes", "points", "meshes" or "slices", and its index among them. opacity: of labels, a mesh or a
+ * slice; -1 where the transfer function decides. shape, spacing, unit, type: of a volume, (z, y, x). */
+typedef struct pellucid_layer {
+    char kind[16];
+    int index, is_visible, has_labels;
+    double opacity;
+    uint64_t shape[3];
+    double spacing[3];
+    char unit[32], type[16], name[512];
+} pellucid_layer;
+/* All layers, volumes first; free() them. The functions below count from 0 in this order. */
+int pellucid_viewer_layers(pellucid_viewer *viewer, pellucid_layer **layers, size_t *count, pellucid_error *error);
+int pellucid_viewer_layers_hide(pellucid_viewer *viewer, size_t number, pellucid_error *error);
+int pellucid_viewer_layers_show(pellucid_viewer *viewer, size_t number, pellucid_error *error);
+int pellucid_viewer_layers_remove(pellucid_viewer *viewer, size_t number, pellucid_error *error);
+int pellucid_viewer_layers_set_opacity(pellucid_viewer *viewer, size_t number, double opacity, pellucid_error *error);
+
+/* Labels; layer -1 is the first layer that has some. Fields that are NULL stay. color: red, green, blue, 0 to 1. */
+typedef struct pellucid_label_color {
+    const char *name;
+    const double *color, *opacity;
+} pellucid_label_color;
+int pellucid_viewer_labels_set(pellucid_viewer *viewer, int layer, int64_t label, const pellucid_label_color *how,
+                               pellucid_error *error);
+int pellucid_viewer_labels_hide(pellucid_viewer *viewer, int layer, const int64_t *labels, size_t count,
+                                pellucid_error *error);
+int pellucid_viewer_labels_show(pellucid_viewer *viewer, int layer, const int64_t *labels, size_t count,
+                                pellucid_error *error);
+/* Draw only these; with none, all that are not hidden. */
+int pellucid_viewer_labels_isolate(pellucid_viewer *viewer, int layer, const int64_t *labels, size_t count,
+                                   pellucid_error *error);
+int pellucid_viewer_labels_show_all(pellucid_viewer *viewer, int layer, pellucid_error *error);
+/* Counted at full resolution. volume: in cubic world units; center (x, y, z) in the world; start, stop: the smallest box
+ * of voxels that holds the label, (z, y, x). free() the rows, or the text. */
+typedef struct pellucid_label_row {
+    int64_t label;
+    uint64_t voxels, start[3], stop[3];
+    double volume, center[3];
+    char name[128];
+} pellucid_label_row;
+int pellucid_viewer_labels_table(pellucid_viewer *viewer, int layer, pellucid_label_row **rows, size_t *count,
+                                 pellucid_error *error);
+int pellucid_viewer_labels_to_csv(pellucid_viewer *viewer, int layer, char **csv, pellucid_error *error);
+/* radius: in voxels (0: 4), along the axis with the finest spacing. axis: 'z', 'y' or 'x', a disc in the slice across it;
+ * 0: a ball. only: change voxels of this label alone; NULL: of all. */
+typedef struct pellucid_brush {
+    double radius;
+    char axis;
+    const int64_t *only;
+} pellucid_brush;
+/* Paint along points (z, y, x), in voxels. The file of the labels stays as it is. brush may be NULL. */
+int pellucid_viewer_labels_paint(pellucid_viewer *viewer, int layer, const double (*points)[3], size_t count,
+                                 int64_t label, const pellucid_brush *brush, pellucid_error *error);
+int pellucid_viewer_labels_erase(pellucid_viewer *viewer, int layer, const double (*points)[3], size_t count,
+                                 const pellucid_brush *brush, pellucid_error *error);
+/* Write them to a new Zarr or HDF5 file on the viewer's machine. */
+int pellucid_viewer_labels_save(pellucid_viewer *viewer, int layer, const char *path, pellucid_error *error);
 
 #ifdef __cplusplus
 }

@@ -55,6 +55,56 @@ const char *json_find(const char *json, const char *key) {
     }
 }
 
+const char *json_first(const char *array) {
+    const char *at = array == NULL ? NULL : json_skip_space(array);
+    if (at == NULL || *at != '[')
+        return NULL;
+    at = json_skip_space(at + 1);
+    return *at == ']' || *at == 0 ? NULL : at;
+}
+
+const char *json_next(const char *element) {
+    const char *at = element == NULL ? NULL : json_end(element);
+    at = at == NULL ? NULL : json_skip_space(at);
+    return at == NULL || *at != ',' ? NULL : json_skip_space(at + 1);
+}
+
+const char *json_element(const char *array, size_t index) {
+    const char *at = json_first(array);
+    while (at != NULL && index-- > 0)
+        at = json_next(at);
+    return at;
+}
+
+size_t json_count(const char *array) {
+    size_t count = 0;
+    for (const char *at = json_first(array); at != NULL; at = json_next(at))
+        count++;
+    return count;
+}
+
+double json_number(const char *value, double otherwise) {
+    char *stop;
+    if (value == NULL)
+        return otherwise;
+    locale_t before = use_c_locale();
+    double number = strtod(value, &stop);
+    uselocale(before);
+    return stop != value ? number : otherwise;
+}
+
+int json_numbers(const char *array, double *to, size_t count) {
+    const char *at = json_first(array);
+    for (size_t i = 0; i < count; i++, at = json_next(at)) {
+        if (at == NULL)
+            return 0;
+        to[i] = json_number(at, 0);
+    }
+    return 1;
+}
+
+int json_is_true(const char *value) { return value != NULL && strncmp(value, "true", 4) == 0; }
+
 /* The four hexadecimal digits after \u; negative if they are invalid. */
 static int json_code_unit(const char *at) {
     int unit = 0;
@@ -123,4 +173,19 @@ void append_json(struct text *text, const char *value) {
     for (const unsigned char *at = (const unsigned char *)(value != NULL ? value : ""); *at; at++)
         append(text, *at == '"' || *at == '\\' ? "\\%c" : *at < 32 ? "\\u%04x" : "%c", *at);
     append(text, "\"");
+}
+
+void append_number(struct text *text, double value) {
+    locale_t before = use_c_locale();
+    append(text, "%.17g", value);
+    uselocale(before);
+}
+
+void append_numbers(struct text *text, const double *values, size_t count) {
+    append(text, "[");
+    for (size_t i = 0; i < count; i++) {
+        append(text, i > 0 ? ", " : "");
+        append_number(text, values[i]);
+    }
+    append(text, "]");
 }

@@ -7,11 +7,9 @@
 #include "base/text.h"
 #include "connection/endpoint.h"
 #include "viewer/access.h"
-#include "viewer/agent.h"
 #include "viewer/http_request.h"
 #include "connection/http_response.h"
 #include "viewer/hub.h"
-#include "viewer/viewer_request.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,35 +69,6 @@ int pellucid_viewer_connect(const char *url, const pellucid_options *given, pell
     }
     *result = viewer;
     return PELLUCID_OK;
-}
-
-int pellucid_viewer_start(const pellucid_viewer_options *wanted, const pellucid_options *given,
-                          pellucid_viewer **result, pellucid_error *error) {
-    pellucid_error unused;
-    pellucid_options settings = with_defaults(given);
-    struct monitor monitor;
-    struct hub hub = {0};
-    char *agent = NULL, *token = NULL, *url = NULL;
-    error = error != NULL ? error : &unused;
-    *result = NULL;
-    settings.timeout_s = given != NULL && given->timeout_s > 0 ? given->timeout_s : 600;
-    monitor_init(&monitor, &settings);
-    int code;
-    if (find_hub(&hub)) {
-        code = start_hub_agent(&hub, &monitor, error);
-        agent = code == PELLUCID_OK ? hub_agent_url(&hub) : NULL;
-        code = code == PELLUCID_OK && agent == NULL ? out_of_memory(error, 0) : code;
-    } else {
-        code = find_or_start_agent(wanted != NULL ? wanted->python : NULL, &monitor, &agent, &token, error);
-    }
-    code = code != PELLUCID_OK ? code : request_viewer(agent, token, &hub, wanted, &monitor, &url, error);
-    hub_free(&hub);
-    monitor_destroy(&monitor);
-    code = code != PELLUCID_OK ? code : pellucid_viewer_connect(url, given, result, error);
-    free(agent);
-    free(token);
-    free(url);
-    return code;
 }
 
 void pellucid_viewer_close(pellucid_viewer *viewer) {

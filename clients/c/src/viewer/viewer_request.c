@@ -62,71 +62,108 @@ static void append_viewer_options(struct text *body, const pellucid_viewer_optio
     append(body, "}}");
 }
 
-/* Get a link to a viewer that works once. path: below the agent's address, with the code. */
-static int request_viewer_link(const struct endpoint *agent, struct monitor *monitor, const char *id, char path[512],
+/* The state of a job in a response of the agent. path: of the viewer below the agent's address; "" if it has none yet. */
+struct job {
+    pellucid_job_state state;
+    char id[MAX_JOB_ID], path[512], last[32];
+};
+
+static int is_word(const char *text) { return text[0] != 0 && text[strspn(text, ID_CHARACTERS)] == 0; }
+
+static int read_job(const char *body, struct job *job, pellucid_error *error) {
+    memset(job, 0, sizeof *job);
+    const char *state = json_end(body) != NULL ? json_find(body, "state") : NULL;
+    json_text_into(body, "id", job->id, sizeof job->id);
+    json_text_into(body, "path", job->path, sizeof job->path);
+    json_text_into(state, "phase", job->state.phase, sizeof job->state.phase);
+    json_text_into(state, "last", job->last, sizeof job->last);
+    json_text_into(state, "reason", job->state.reason, sizeof job->state.reason);
+    json_text_into(state, "node", job->state.node, sizeof job->state.node);
+    job->state.place = (int)json_number(json_find(state, "place"), 0);
+    job->state.expected_start = json_number(json_find(state, "expected_start"), 0);
+    job->state.ends_at = json_number(json_find(state, "ends_at"), 0);
+    if (is_word(job->id) && is_word(job->state.phase))
+        return PELLUCID_OK;
+    return protocol_error(error, "the response of the agent has no id or state");
+}
+
+/* Ask for a job; the response waits up to wait_s, as long as it is in this phase. */
+static int get_job(const struct endpoint *agent, struct monitor *monitor, const char *id, const char *phase,
+                   double wait_s, struct job *job, pellucid_error *error) {
+    char path[256];
+    struct response response;
+    int wait_ms = (int)(1000 * wait_s);
+    snprintf(path, sizeof path, "/api/jobs/%s?not_phase=%s&wait_s=%d.%03d", id, phase, wait_ms / 1000, wait_ms % 1000);
+    TRY(http_json(agent, monitor, "GET", path, NULL, &response, error));
+    int code = read_job(response.body, job, error);
+    free(response.body);
+    return code;
+}
+
+int query_job(const struct endpoint *agent, struct monitor *monitor, const char *id, pellucid_job_state *state,
+              pellucid_error *error) {
+    struct job job;
+    TRY(get_job(agent, monitor, id, "", 0, &job, error));
+    *state = job.state;
+    return PELLUCID_OK;
+}
+
+/* Get a link to a viewer that works once, to be freed. */
+static int request_viewer_link(const struct endpoint *agent, struct monitor *monitor, const char *id, char **url,
                                pellucid_error *error) {
-    char request_path[256];
+    char request_path[256], path[512];
     struct response opened;
+    struct text whole = {0};
     snprintf(request_path, sizeof request_path, "/api/jobs/%s/open", id);
     TRY(http_json(agent, monitor, "POST", request_path, NULL, &opened, error));
-    json_text_into(opened.body, "path", path, 512);
+    json_text_into(opened.body, "path", path, sizeof path);
     free(opened.body);
-    return path[0] ? PELLUCID_OK : protocol_error(error, "the response of the agent has no path");
+    if (path[0] == 0)
+        return protocol_error(error, "the response of the agent has no path");
+    append_url(&whole, agent);
+    append(&whole, "%s", path);
+    *url = whole.at;
+    return whole.has_failed ? out_of_memory(error, 0) : PELLUCID_OK;
 }
 
-/* Wait until a viewer can be used. path: as from request_viewer_link. */
-static int wait_for_viewer(const struct endpoint *agent, struct monitor *monitor, struct response *job, char path[512],
-                           pellucid_error *error) {
-    double since = now_s();
+static int is_over(const char *phase) {
+    return strcmp(phase, "ended") == 0 || strcmp(phase, "failed") == 0 || strcmp(phase, "lost") == 0 ||
+           strcmp(phase, "ending") == 0;
+}
+
+int wait_for_viewer(const struct endpoint *agent, struct monitor *monitor, const char *id, double timeout_s,
+                    char **url, pellucid_error *error) {
+    double since = now_s(), left_s = timeout_s;
+    struct job job;
+    TRY(get_job(agent, monitor, id, "", 0, &job, error));
     for (;;) {
-        char id[80], phase[32], last[32], request_path[256], why[256];
-        const char *state = json_find(job->body, "state");
-        json_text_into(job->body, "id", id, sizeof id);
-        json_text_into(job->body, "path", path, 512);
-        json_text_into(state, "phase", phase, sizeof phase);
-        json_text_into(state, "last", last, sizeof last);
-        json_text_into(state, "reason", why, sizeof why);
-        if (id[0] == 0 || phase[0] == 0 || id[strspn(id, ID_CHARACTERS)] != 0 ||
-            phase[strspn(phase, ID_CHARACTERS)] != 0)
-            return protocol_error(error, "the response of the agent has no id or state");
-        if (path[0] && (strcmp(phase, "running") == 0 || strcmp(last, "running") == 0))
-            return request_viewer_link(agent, monitor, id, path, error);
-        if (strcmp(phase, "ended") == 0 || strcmp(phase, "failed") == 0 || strcmp(phase, "lost") == 0 ||
-            strcmp(phase, "ending") == 0)
+        const char *phase = job.state.phase;
+        if (job.path[0] && (strcmp(phase, "running") == 0 || strcmp(job.last, "running") == 0))
+            return request_viewer_link(agent, monitor, id, url, error);
+        if (is_over(phase))
             return fail(error, PELLUCID_REFUSED, "Run pellucid logs to see its output.", "The viewer has ended: %s",
-                        why[0] ? why : "it was stopped.");
+                        job.state.reason[0] ? job.state.reason : "it was stopped.");
         TRY(report_progress(monitor, 0, error));
-        if (now_s() - since > monitor->timeout_s)
+        left_s = timeout_s - (now_s() - since);
+        if (left_s <= 0)
             return fail(error, PELLUCID_TIMEOUT, "Use a longer timeout_s, or run pellucid list to see its state.",
-                        "The viewer is %s after %.0f s. %s", phase, now_s() - since, why);
-        snprintf(request_path, sizeof request_path, "/api/jobs/%s?not_phase=%s&wait_s=%d", id, phase, POLL_WAIT_S);
-        free(job->body);
-        memset(job, 0, sizeof *job);
-        TRY(http_json(agent, monitor, "GET", request_path, NULL, job, error));
+                        "The viewer is %s after %.0f s. %s", phase, now_s() - since, job.state.reason);
+        char before[16];
+        memcpy(before, phase, sizeof before);
+        TRY(get_job(agent, monitor, id, before, left_s < POLL_WAIT_S ? left_s : POLL_WAIT_S, &job, error));
     }
 }
 
-int request_viewer(const char *agent_url, const char *token, const struct hub *hub,
-                   const pellucid_viewer_options *options, struct monitor *monitor, char **url, pellucid_error *error) {
+int request_viewer(const struct endpoint *agent, const pellucid_viewer_options *options, struct monitor *monitor,
+                   char id[MAX_JOB_ID], pellucid_error *error) {
     static const pellucid_viewer_options nothing;
-    struct endpoint agent = {0};
-    struct text body = {0}, whole = {0};
-    struct response job = {0};
-    char path[512];
+    struct text body = {0};
+    struct response response;
+    struct job job;
     append_viewer_options(&body, options != NULL ? options : &nothing);
-    int code = parse_link(agent_url, token != NULL ? token : hub->token, &agent, error);
-    agent.address.needs_proof &= token != NULL;
-    if (code != PELLUCID_OK)
-        free(body.at);
-    code = code != PELLUCID_OK ? code : http_json(&agent, monitor, "POST", "/api/instances", &body, &job, error);
-    code = code != PELLUCID_OK ? code : wait_for_viewer(&agent, monitor, &job, path, error);
-    free(job.body);
-    if (code == PELLUCID_OK) {
-        append_url(&whole, &agent);
-        append(&whole, "%s", path);
-        code = whole.has_failed ? out_of_memory(error, 0) : PELLUCID_OK;
-        *url = whole.at;
-    }
-    endpoint_free(&agent);
+    TRY(http_json(agent, monitor, "POST", "/api/instances", &body, &response, error));
+    int code = read_job(response.body, &job, error);
+    free(response.body);
+    memcpy(id, job.id, sizeof job.id);
     return code;
 }
