@@ -9,8 +9,7 @@ import pytest
 
 from pellucid.cli.main import main
 from pellucid.jobs.private_files import write_private
-from pellucid.rendering.geometry.mesh_files import save_mesh
-from pellucid.rendering.geometry.shapes import Mesh
+from pellucid.rendering.geometry.mesh_files import write_arrays
 from pellucid.volume.sample_volume import sample
 from tests.tomo.small_scan import AXIS, write_scan
 
@@ -71,7 +70,7 @@ def test_the_report_of_a_reconstruction(link: Link, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["mesh.ply", "mesh.obj", "mesh.stl", "mesh.vtp"])
 def test_a_mesh(link: Link, name: str) -> None:
     path = link(name)
-    save_mesh(Mesh(np.eye(3, dtype=np.float32), np.array([[0, 1, 2]], np.int32)), path)
+    write_arrays(path, np.eye(3, dtype=np.float32), np.array([[0, 1, 2]], np.int32))
     check_replaced(path)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pellucid.engines.engine import EngineOptions, make_engine
-from pellucid.engines.parsl.configuration import check_site, make_executor
+from pellucid.engines.parsl.configuration import check_kind, make_executor
 from pellucid.engines.parsl.engine import ParslEngine
 from pellucid.engines.parsl.site import ParslSite, WorkerKind, find_site, local_site
 from pellucid.errors import InvalidInput
@@ -121,9 +121,14 @@ def test_slurm_is_asked_for_what_the_site_states(tmp_path: Path) -> None:
     )
 
 
+def check_kinds(stated: ParslSite) -> None:
+    for kind in stated.kinds:
+        check_kind(stated, kind)
+
+
 @pytest.mark.parametrize("text", [SLURM, KUBERNETES, AWS, GOOGLE, AZURE])
 def test_clusters_and_clouds_are_checked_without_one(text: str, tmp_path: Path) -> None:
-    check_site(site(text, tmp_path))
+    check_kinds(site(text, tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +147,7 @@ def test_clusters_and_clouds_are_checked_without_one(text: str, tmp_path: Path) 
 )
 def test_what_a_provider_would_refuse_is_refused(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=message):
-        check_site(site(text, tmp_path))
+        check_kinds(site(text, tmp_path))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pellucid.errors import Corrupted, EmptyFile, InvalidInput, NotFound, Truncated, UnknownCodec
-from pellucid.rendering.geometry.mesh_files import load_mesh, save_mesh
+from pellucid.rendering.geometry.mesh_files import load_mesh, write_arrays
 from pellucid.rendering.geometry.point_files import load_points
 from pellucid.rendering.geometry.shapes import Mesh, Points
 
@@ -42,7 +42,7 @@ end_header
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_what_is_written_is_read_back(tmp_path: Path, suffix: str) -> None:
-    save_mesh(Mesh(VERTICES, TRIANGLES), tmp_path / f"mesh{suffix}")
+    write_arrays(tmp_path / f"mesh{suffix}", VERTICES, TRIANGLES)
     read = load_mesh(str(tmp_path / f"mesh{suffix}"))
     assert np.array_equal(read.vertices[read.triangles], VERTICES[TRIANGLES])
     assert len(read.vertices) == 4
@@ -130,7 +130,7 @@ def test_vtp_as_vtk_writes_it(tmp_path: Path, codec: str, form: str) -> None:
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_what_is_cut_short_is_refused(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"mesh{suffix}"
-    save_mesh(Mesh(VERTICES, TRIANGLES), path)
+    write_arrays(path, VERTICES, TRIANGLES)
     whole = path.read_bytes()
     for length in (1, len(whole) // 3, len(whole) // 2, len(whole) - 40):
         path.write_bytes(whole[:length])
@@ -204,6 +204,12 @@ def test_what_are_no_points_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", x=np.zeros(3))
     with pytest.raises(InvalidInput, match="has no 'y'; it has x"):
         load_points(str(tmp_path / "a.npz"))
+    packed = bytearray((tmp_path / "a.npz").read_bytes())
+    for header, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        packed[packed.index(header) + flags] |= 1  # Encrypted, says the archive.
+    (tmp_path / "secret.npz").write_bytes(packed)
+    with pytest.raises(Corrupted, match="encrypted"):
+        load_points(str(tmp_path / "secret.npz"))
     np.save(tmp_path / "o.npy", np.array([{}], object), allow_pickle=True)
     with pytest.raises(Corrupted):
         load_points(str(tmp_path / "o.npy"))

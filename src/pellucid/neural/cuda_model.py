@@ -80,7 +80,7 @@ class CudaModel:
         shapes = [groups[group].features.shape[2:] for group, _, _ in self._halves]
         nodes = [math.prod(shape) for shape in shapes]
         cells = [math.prod(n + 1 for n in shape) for shape in shapes]
-        self._first_nodes, self._node_counts = np.cumsum([0, *nodes]), nodes
+        self._first_nodes = np.cumsum([0, *nodes])
         self._grids = np.zeros(len(shapes), _GRID)
         for number, (nz, ny, nx) in enumerate(shapes):
             group, grid, _ = self._halves[number]

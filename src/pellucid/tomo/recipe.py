@@ -1,10 +1,10 @@
 """The settings of a reconstruction, apart from the scan and the output.
 
-Here: Recipe, checked when it is made; reading one from names and values.
+Here: Recipe, checked when it is made.
 Not here: what the steps do (correction, rings, filters and so on), their order (slabs).
 """
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pellucid.errors import InvalidInput
@@ -129,14 +129,6 @@ class Recipe:
     def as_words(self) -> dict[str, Any]:
         """For the report of a run: every choice by its name, with the iterations that were made."""
         return {**asdict(self), "iterations": self.iteration_count}
-
-
-def read_recipe(words: dict[str, Any]) -> Recipe:
-    """A Recipe from words; one that is not known is refused with those that are."""
-    known = [entry.name for entry in fields(Recipe)]
-    if unknown := sorted(set(words) - set(known)):
-        raise InvalidInput(f"Unknown recipe field {unknown[0]!r}.", remedy=f"Valid fields: {', '.join(known)}.")
-    return Recipe(**words)
 
 
 def _check_choice(what: str, chosen: str, choices: tuple[str, ...]) -> None:

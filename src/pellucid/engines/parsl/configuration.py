@@ -1,6 +1,6 @@
 """What Parsl is given for a site: an executor for each kind of workers, with the provider that starts them.
 
-Here: make_executor; check_site, which finds what a provider would refuse, without a cluster.
+Here: make_executor; check_kind, which finds what a provider would refuse, without a cluster.
 Not here: sites (site), starting Parsl (session).
 """
 
@@ -71,13 +71,8 @@ def launch_by_module(executor: Any, python: str = sys.executable) -> None:
         executor.interchange_launch_cmd = module_command("pellucid.engines.parsl.interchange_main")
 
 
-def check_site(site: ParslSite) -> None:
-    """Refuse what a provider would refuse; nothing is started, and no cluster needs to be there."""
-    for kind in site.kinds:
-        check_kind(site, kind)
-
-
 def check_kind(site: ParslSite, kind: WorkerKind) -> None:
+    """Refuse what a provider would refuse; nothing is started, and no cluster needs to be there."""
     known = inspect.signature(_provider_class(site)).parameters
     chosen = _options(site, kind)
     where = f"[workers.{kind.name}.provider] of site {site.name}"

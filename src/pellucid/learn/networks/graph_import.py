@@ -89,13 +89,6 @@ def _plain(options: Options) -> dict[str, Any]:
     return {name: value.decode() if isinstance(value, bytes) else value for name, value in options.items()}
 
 
-def _elementwise(function: Operator) -> Operator:
-    def apply(*inputs: Any, **_: Any) -> Any:
-        return function(*inputs)
-
-    return apply
-
-
 ALL: Sequence[int] = ()
 OPERATORS: dict[str, tuple[Operator, Sequence[int]]] = {
     "Add": (operator.add, ALL),

@@ -19,7 +19,6 @@ from pellucid.errors import InvalidInput
 STEM, SLOPE = 16, 0.1
 GROWTH = (1, 2, 4, 4, 4, 4)
 """Channels of each level, in those of the finest."""
-ROW = 8
 
 
 @dataclass(frozen=True)

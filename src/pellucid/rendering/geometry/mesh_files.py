@@ -1,6 +1,6 @@
 """Meshes in files: reading and writing PLY, OBJ, STL and VTP.
 
-Here: load_mesh, save_mesh, and the table of formats.
+Here: load_mesh, write_arrays, and the table of formats.
 Not here: the formats themselves (ply, obj, stl, vtp), meshes in memory (geometry).
 
 Every format is a module with read(path) and write(file, vertices, triangles). Arrays may be mapped from a disk: they
@@ -48,13 +48,8 @@ def load_mesh(source: str) -> Mesh:
     return mesh
 
 
-def save_mesh(mesh: Mesh, path: str | Path) -> None:
-    """Write a mesh; the end of the name says how."""
-    write_arrays(Path(path), mesh.vertices, mesh.triangles)
-
-
 def write_arrays(path: Path, vertices: Voxels, triangles: Voxels) -> None:
-    """Write vertices (n, 3) and triangles (m, 3), also such as lie in a file, in one step."""
+    """Write vertices (n, 3) and triangles (m, 3), which may be memory maps, in one step. The name's end says how."""
     module = import_module(format_of(path))
     with written_whole(path) as file:
         module.write(file, vertices, triangles)

@@ -35,16 +35,7 @@ def load_points(source: str) -> Points:
         raise InvalidInput(f"{path} is not a point file.", remedy=remedy)
     try:
         columns = _read_csv(path) if path.suffix.lower() == ".csv" else _read_numpy(path)
-    except (
-        ValueError,
-        EOFError,
-        BadZipFile,
-        OSError,
-        LookupError,
-        TypeError,
-        NotImplementedError,
-        zlib.error,
-    ) as error:
+    except _BROKEN as error:
         raise Corrupted(str(path), f"it cannot be read as points ({error})") from error
     return Points(columns[:, :3], columns[:, 3])
 

@@ -1,6 +1,6 @@
 """Phase retrieval and zingers in kernels.
 
-Here: mirrored padding, the response of Paganin's filter, the logarithm of what is kept; medians around a pixel.
+Here: padding, the response of Paganin's filter, the logarithm of what is kept; medians around a pixel.
 Not here: physical units (phase), transforms (device).
 """
 
@@ -9,15 +9,7 @@ Not here: physical units (phase), transforms (device).
 
 import warp as wp
 
-
-@wp.func
-def mirrored(index: wp.int32, length: wp.int32):
-    """An index beyond the border, mirrored with the border repeated."""
-    period = 2 * length
-    inside = ((index % period) + period) % period
-    if inside >= length:
-        inside = period - 1 - inside
-    return inside
+from pellucid.tomo.kernels.borders import mirrored
 
 
 @wp.kernel(enable_backward=False)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import warp as wp
 
+from pellucid.tomo.kernels.borders import mirrored
+
 LANES = 16
 SMOOTHING = wp.constant(10)
 HALF = wp.constant(5)
@@ -65,16 +67,6 @@ def measure_restlessness(
         window += wp.float64(value_at(stack, is_turned, place, column, mirrored(view + HALF, views)))
         window -= wp.float64(value_at(stack, is_turned, place, column, mirrored(view - HALF, views)))
     found[place, column] = total
-
-
-@wp.func
-def mirrored(index: wp.int32, length: wp.int32):
-    """An index beyond the border, mirrored with the border repeated."""
-    period = 2 * length
-    inside = ((index % period) + period) % period
-    if inside >= length:
-        inside = period - 1 - inside
-    return inside
 
 
 @wp.kernel(enable_backward=False)

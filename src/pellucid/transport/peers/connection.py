@@ -50,7 +50,6 @@ class PeerConnection:
         self._buffers: dict[int, SharedArray] = {}
         self._batches = count()
         self._scratch = np.empty(0, np.uint8)
-        self.pulled_bytes = 0
 
     @property
     def is_local(self) -> bool:
@@ -70,7 +69,6 @@ class PeerConnection:
             self._receive(first, pulls[0])
             for pull in pulls[1:]:
                 self._receive(self._next(), pull)
-        self.pulled_bytes += sum(pull.nbytes for pull in pulls)
 
     def describe(self, keys: Sequence[bytes]) -> list[tuple[Shape, np.dtype[Any]]]:
         """Shapes (z, y, x) and types of blocks."""
