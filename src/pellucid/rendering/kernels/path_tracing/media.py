@@ -73,8 +73,19 @@ class Collision:
 
 
 @wp.struct
+class Crossing:
+    """A cell on a ray, left at the distance leave. vacancy: as the field counts it, 0 where something may be visible.
+    majorant: the largest extinction in the cell."""
+
+    cell: wp.vec3i
+    vacancy: wp.int32
+    leave: wp.float32
+    majorant: wp.float32
+
+
+@wp.struct
 class Passage:
-    """How much light passes along a way. random: as a collision's."""
+    """How much light passes along a ray. random: as a collision's."""
 
     light: wp.float32
     random: wp.uint32
@@ -89,8 +100,8 @@ def value_of(medium: MediumStruct, here: Grid, at: wp.vec3):
 
 
 @wp.func
-def way_through(medium: MediumStruct, path: PathRay, far: wp.float32):
-    """A path's ray in the voxel coordinates of a medium, and where it is inside."""
+def ray_inside(medium: MediumStruct, path: PathRay, far: wp.float32):
+    """A path's ray in the voxel coordinates of a medium, and the part of it that is inside."""
     ray = Ray()
     ray.origin = medium.to_voxel * path.eye + medium.shift
     ray.speed = medium.to_voxel * path.direction
@@ -120,41 +131,44 @@ def matter_at(medium: MediumStruct, here: Grid, at: wp.vec3, value: wp.float32):
 
 
 @wp.func
-def drawn_depth(random: wp.uint32):
-    """An optical depth at which light collides, by chance."""
-    return -wp.log(1.0 - wp.randf(random))
+def crossed_cell(medium: MediumStruct, ray: Ray, t: wp.float32):
+    """The cell that a ray is in."""
+    at = ray.origin + ray.speed * t
+    found = Crossing()
+    found.cell = cell_of(at, medium.vacancy)
+    found.vacancy = wp.int32(medium.vacancy[found.cell[2], found.cell[1], found.cell[0]])
+    across = wp.max(leaves_cells(ray, at, found.cell, wp.max(found.vacancy - 1, 0)), 0.0)
+    found.leave = wp.min(t + across + BEYOND * medium.voxel, ray.far)
+    found.majorant = medium.majorants[found.cell[2], found.cell[1], found.cell[0]]
+    return found
 
 
 @wp.func
 def collide(medium: MediumStruct, path: PathRay, far: wp.float32, weight: wp.float32, random: wp.uint32):
-    """Delta tracking: the first collision before a distance. weight: how much the bricks on the way are wanted."""
+    """Delta tracking: the first collision before a distance. weight: how much the bricks along the ray are needed."""
     found = Collision()
     found.distance = FAR
     found.medium = -1
-    ray = way_through(medium, path, far)
+    ray = ray_inside(medium, path, far)
     aside = BEYOND * medium.voxel
     t = ray.near
     depth = -wp.log(1.0 - wp.randf(random))
     while t < ray.far:
-        at = ray.origin + ray.speed * t
-        cell = cell_of(at, medium.vacancy)
-        vacancy = wp.int32(medium.vacancy[cell[2], cell[1], cell[0]])
-        leave = wp.min(t + wp.max(leaves_cells(ray, at, cell, wp.max(vacancy - 1, 0)), 0.0) + aside, ray.far)
-        majorant = medium.majorants[cell[2], cell[1], cell[0]]
-        if vacancy > 0 or depth >= majorant * (leave - t):
-            if vacancy == 0:
-                depth -= majorant * (leave - t)
-            t = wp.max(leave, t + aside)
+        part = crossed_cell(medium, ray, t)
+        if part.vacancy > 0 or depth >= part.majorant * (part.leave - t):
+            if part.vacancy == 0:
+                depth -= part.majorant * (part.leave - t)
+            t = wp.max(part.leave, t + aside)
             continue
-        here = locate(medium.field, cell, weight)
+        here = locate(medium.field, part.cell, weight)
         inside = wp.int32(1)
         while inside > 0:
-            t += depth / majorant
+            t += depth / part.majorant
             depth = -wp.log(1.0 - wp.randf(random))
             at = ray.origin + ray.speed * t
             value = value_of(medium, here, at)
             matter = matter_at(medium, here, at, value)
-            if wp.randf(random) * majorant < matter[3]:
+            if wp.randf(random) * part.majorant < matter[3]:
                 found.distance = t
                 found.medium = 0
                 found.at = at
@@ -162,9 +176,9 @@ def collide(medium: MediumStruct, path: PathRay, far: wp.float32, weight: wp.flo
                 found.color = wp.vec3(matter[0], matter[1], matter[2])
                 t = FAR
                 inside = 0
-            elif depth >= majorant * (leave - t):
-                depth -= majorant * (leave - t)
-                t = wp.max(leave, t + aside)
+            elif depth >= part.majorant * (part.leave - t):
+                depth -= part.majorant * (part.leave - t)
+                t = wp.max(part.leave, t + aside)
                 inside = 0
     found.random = random
     return found
@@ -172,37 +186,33 @@ def collide(medium: MediumStruct, path: PathRay, far: wp.float32, weight: wp.flo
 
 @wp.func
 def passes(medium: MediumStruct, path: PathRay, weight: wp.float32, light: wp.float32, random: wp.uint32):
-    """Ratio tracking: what is left of light on the whole way."""
-    ray = way_through(medium, path, path.far)
+    """Ratio tracking: the share of light that is left at the end of the ray."""
+    ray = ray_inside(medium, path, path.far)
     aside = BEYOND * medium.voxel
     t = ray.near
     depth = -wp.log(1.0 - wp.randf(random))
     while t < ray.far and light > 0.0:
-        at = ray.origin + ray.speed * t
-        cell = cell_of(at, medium.vacancy)
-        vacancy = wp.int32(medium.vacancy[cell[2], cell[1], cell[0]])
-        leave = wp.min(t + wp.max(leaves_cells(ray, at, cell, wp.max(vacancy - 1, 0)), 0.0) + aside, ray.far)
-        majorant = medium.majorants[cell[2], cell[1], cell[0]]
-        if vacancy > 0 or depth >= majorant * (leave - t):
-            if vacancy == 0:
-                depth -= majorant * (leave - t)
-            t = wp.max(leave, t + aside)
+        part = crossed_cell(medium, ray, t)
+        if part.vacancy > 0 or depth >= part.majorant * (part.leave - t):
+            if part.vacancy == 0:
+                depth -= part.majorant * (part.leave - t)
+            t = wp.max(part.leave, t + aside)
             continue
-        here = locate(medium.field, cell, weight)
+        here = locate(medium.field, part.cell, weight)
         inside = wp.int32(1)
         while inside > 0:
-            t += depth / majorant
+            t += depth / part.majorant
             depth = -wp.log(1.0 - wp.randf(random))
             at = ray.origin + ray.speed * t
             matter = matter_at(medium, here, at, value_of(medium, here, at))
-            light *= wp.max(1.0 - matter[3] / majorant, 0.0)
+            light *= wp.max(1.0 - matter[3] / part.majorant, 0.0)
             if light < FAINT:
                 light = wp.where(wp.randf(random) < SURVIVES, light / SURVIVES, 0.0)
             if light <= 0.0:
                 inside = 0
-            elif depth >= majorant * (leave - t):
-                depth -= majorant * (leave - t)
-                t = wp.max(leave, t + aside)
+            elif depth >= part.majorant * (part.leave - t):
+                depth -= part.majorant * (part.leave - t)
+                t = wp.max(part.leave, t + aside)
                 inside = 0
     return Passage(light, random)
 
@@ -229,7 +239,7 @@ def first_collision(
 
 @wp.func
 def light_through(media: wp.array(dtype=MediumStruct), path: PathRay, weight: wp.float32, random: wp.uint32):
-    """What is left of light on the way through all media."""
+    """The share of light that passes through all media."""
     passage = Passage(1.0, random)
     for i in range(media.shape[0]):
         if passage.light > 0.0:
