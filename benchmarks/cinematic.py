@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.light import shell
-from benchmarks.render import SHARED
 from benchmarks.render_cuda import decibels
+from benchmarks.sample_scans import SHARED
 from benchmarks.table import TARGET, Row, faster, options, report
 from pellucid.device import choose
 from pellucid.formats.protocol import Voxels

@@ -22,8 +22,8 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
-from benchmarks.start import SHARED
-from benchmarks.table import TARGET, Row, options, report, shorter
+from benchmarks.sample_scans import SHARED
+from benchmarks.table import TARGET, Row, options, report, shorter, unavailable
 from benchmarks.viewer_page import FLAGS, HAS_PICTURE, PROGRAMS, TIMEOUT_MS
 from pellucid.client.launch import start
 
@@ -137,6 +137,9 @@ TASKS: dict[str, Callable[[Person, Path], None]] = {
 
 def main() -> None:
     given = options("Five tasks of everyday work on the page.")
+    if absent := [name for name in COPIED if not (SHARED / name).exists()]:
+        report("everyday", [unavailable(name, "ours", f"{', '.join(absent)} absent") for name in TASKS], "-", given)
+        return
     program = next((path for name in PROGRAMS if (path := shutil.which(name))), None)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         for name in COPIED:

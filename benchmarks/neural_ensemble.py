@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from benchmarks.neural_volumes import SHARED, smooth
+from benchmarks.neural_volumes import smooth
+from benchmarks.sample_scans import SHARED
 from benchmarks.table import RESULTS, Row, options, report
 from pellucid.box import Box
 from pellucid.formats.neural_field.format import NeuralReader

@@ -4,7 +4,6 @@ Here: scans, smooth, turbulent, and volumes by name, such as "bonsai" or "smooth
 Not here: what is measured on them (neural, neural_bounded).
 """
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.sample_scans import SHARED
 from pellucid.volume.volume import open_volume
 
-SHARED = Path(os.environ.get("TEST_DATA_FOLDER", Path(__file__).parents[2] / "shared" / "data"))
 SCANS = {
     "bonsai": "volumes/bonsai.nrrd",
     "engine": "volumes/engine.nii.gz",

@@ -7,10 +7,10 @@ Not here: VTK's side (vtk_peer).
 """
 
 import os
-from pathlib import Path
 
 import numpy as np
 
+from benchmarks.sample_scans import SHARED
 from benchmarks.table import TARGET, Row, faster, interleave, options, report, shorter, unavailable
 from benchmarks.vtk_peer import vtk_frame
 from pellucid.device import choose
@@ -23,7 +23,6 @@ from pellucid.settings import load, use
 from pellucid.volume.sample_volume import sample
 from pellucid.volume.volume import Volume, open_volume
 
-SHARED = Path(os.environ.get("TEST_DATA_FOLDER", Path(__file__).parents[2] / "shared" / "data"))
 SIZE = 512
 OPACITIES = {
     "bonsai": ((0.0, 0.0), (0.14, 0.0), (0.25, 0.08), (0.5, 0.6), (1.0, 1.0)),

@@ -64,7 +64,7 @@ def main() -> None:
             rows += whole_rows(kind, edge, effort.repeats)
     rows += streamed_rows(effort.streamed)
     edges = ", ".join(f"{edge}³" for edge in effort.edges)
-    report("render", rows, f"{SIZE}², half-voxel steps, {edges}", given)
+    report("render_cuda", rows, f"{SIZE}², half-voxel steps, {edges}", given)
 
 
 def voxels_of(kind: str, edge: int) -> Voxels:

@@ -1,22 +1,29 @@
 """Every benchmark, one after another, all of the same commit.
 
-    python -m benchmarks.run_all [--quick]
+    python -m benchmarks.run_all [--again] [--quick]
 
-Here: which scripts are benchmarks, and that the source stays the same while they run.
+Here: which scripts are benchmarks, that the source stays the same while they run, and which need not run again.
 Not here: what a script measures, its table (table).
+
+What was interrupted goes on: a script that has finished at the commit measured is left out, unless --again is given.
 """
 
+import json
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.table import commit
+from benchmarks.table import RESULTS, commit, table_name
 from pellucid.device import devices
 
 CALLS_REPORT = re.compile(r"^ +report\(", re.MULTILINE)
 FOLDER = Path(__file__).parent
+FINISHED = FOLDER.parent / "build" / "benchmarks.json"
+"""The commit at which each table was finished. The table alone does not say so: some are written as they grow."""
+
 NEEDS_CARD = frozenset({"large_surfaces", "learn_speed", "render_cuda", "neural_speed"})
 """Without a CUDA card there is nothing that these could measure."""
 
@@ -29,19 +36,53 @@ def names(has_card: bool) -> list[str]:
 
 def run(scripts: Sequence[str], arguments: Sequence[str]) -> list[str]:
     """The scripts that failed, or during which the source changed."""
-    start, failed = commit(), []
+    start, failed = commit(), list[str]()
     for name in scripts:
-        print(f"== {name}", flush=True)
-        ended = subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *arguments], check=False)
-        if ended.returncode != 0:
-            failed.append(f"{name} failed with status {ended.returncode}")
+        table = RESULTS / table_name(name, is_quick="--quick" in arguments)
+        if is_finished(table, start):
+            print(f"== {name}: measured already at {start}", flush=True)
+            continue
+        status = measure(name, arguments)
         if commit() != start:
             return [*failed, f"the source changed from {start} to {commit()} during {name}: run all of them again"]
+        if status != 0:
+            failed.append(f"{name} failed with status {status}")
+        else:
+            note_finished(table, start)
     return failed
 
 
+def measure(name: str, arguments: Sequence[str]) -> int:
+    """Run a script in a process of its own; its exit status."""
+    print(f"== {name}", flush=True)
+    began = time.monotonic()
+    ended = subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *arguments], check=False)
+    print(f"== {name}: {time.monotonic() - began:.0f} s", flush=True)
+    return ended.returncode
+
+
+def is_finished(table: Path, at: str) -> bool:
+    """Whether the table was completed at that commit. Changes that are not committed have no name: never with them."""
+    has_name = at != "unknown" and not at.endswith("+")
+    return has_name and finished().get(table.name) == at and table.is_file() and f"Commit: {at}." in table.read_text()
+
+
+def note_finished(table: Path, at: str) -> None:
+    FINISHED.parent.mkdir(parents=True, exist_ok=True)
+    FINISHED.write_text(json.dumps({**finished(), table.name: at}, indent=1) + "\n")
+
+
+def finished() -> dict[str, str]:
+    """The commit at which each table was finished, by its file name."""
+    return dict(json.loads(FINISHED.read_text())) if FINISHED.is_file() else {}
+
+
 def main() -> None:
-    failed = run(names(any(device.is_cuda for device in devices())), sys.argv[1:])
+    arguments = sys.argv[1:]
+    if "--again" in arguments:
+        arguments.remove("--again")
+        FINISHED.unlink(missing_ok=True)
+    failed = run(names(any(device.is_cuda for device in devices())), arguments)
     for line in failed:
         print(f"run_all: {line}", file=sys.stderr)
     sys.exit(bool(failed))

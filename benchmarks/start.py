@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.sample_scans import SHARED
 from benchmarks.table import TARGET, Row, options, report, shorter
 from pellucid.volume.sample_volume import sample
 
-SHARED = Path(os.environ.get("TEST_DATA_FOLDER", Path(__file__).parents[2] / "shared" / "data"))
 TARGETS_S = {"cold": 20.0, "warm": 2.0}
 IMAGE = "1024x1024"
 

@@ -20,6 +20,7 @@ from pellucid.device import devices
 
 RESULTS = Path(__file__).parent / "results"
 TARGET = "target"
+MEASURED = ("src", "benchmarks/*.py", "clients", "web/src")
 
 
 @dataclass(frozen=True)
@@ -90,11 +91,16 @@ def report(name: str, rows: Sequence[Row], size: str, given: Options, results: P
     """
     text = f"# {name}\n\n{heading(size)}\n\n{markdown(rows)}\n"
     print(text)
-    suffix = ("-cuda" if any(device.is_cuda for device in devices()) else "") + ("-quick" if given.is_quick else "")
     results.mkdir(parents=True, exist_ok=True)
-    (results / f"{name}{suffix}.md").write_text(text)
+    (results / table_name(name, is_quick=given.is_quick)).write_text(text)
     if given.json_path is not None:
         given.json_path.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+
+
+def table_name(name: str, *, is_quick: bool) -> str:
+    """The file of a script's table, on this machine."""
+    on_card = any(device.is_cuda for device in devices())
+    return f"{name}{'-cuda' if on_card else ''}{'-quick' if is_quick else ''}.md"
 
 
 def heading(size: str) -> str:
@@ -106,14 +112,15 @@ def heading(size: str) -> str:
 
 
 def commit() -> str:
-    """The commit measured, with a plus sign where source files differ from it."""
+    """The last commit that changed what is measured, with a plus sign where files differ from it. Documentation and the
+    tables themselves may be committed between two benchmarks."""
     root = Path(__file__).parent.parent
     try:
-        head = _git(root, "rev-parse", "--short", "HEAD")
-        changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", "src", "benchmarks/*.py")
+        last = _git(root, "log", "-1", "--format=%h", "--", *MEASURED)
+        changed = _git(root, "status", "--porcelain", "--untracked-files=no", "--", *MEASURED)
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return f"{head}+" if changed else head
+    return f"{last}+" if changed else last
 
 
 def _git(root: Path, *arguments: str) -> str:

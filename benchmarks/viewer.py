@@ -11,7 +11,6 @@ client waits for the exact picture.
 """
 
 import json
-import os
 import tempfile
 import threading
 import time
@@ -23,6 +22,7 @@ import numpy as np
 from websockets.sync.client import ClientConnection
 
 from benchmarks.page_connection import open_page
+from benchmarks.sample_scans import SHARED
 from benchmarks.table import TARGET, Row, faster, options, report, shorter
 from pellucid.client.connection import Connection
 from pellucid.client.launch import start
@@ -32,7 +32,6 @@ from pellucid.device import devices
 from pellucid.rendering.camera import Camera
 from pellucid.volume.sample_volume import sample
 
-SHARED = Path(os.environ.get("TEST_DATA_FOLDER", Path(__file__).parents[2] / "shared" / "data"))
 TIMEOUT_S = 120
 
 

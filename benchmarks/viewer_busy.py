@@ -37,7 +37,7 @@ def main() -> None:
             for count in (0, 4):
                 with busy_processes(count):
                     rows += rows_of(count, watched(viewer, SIZE, ["jpeg", "png"], drags))
-    report("viewer-busy", rows, f"{source.name} at {SIZE[0]} × {SIZE[1]}, {drags.count} drags", given)
+    report("viewer_busy", rows, f"{source.name} at {SIZE[0]} × {SIZE[1]}, {drags.count} drags", given)
 
 
 @contextmanager
