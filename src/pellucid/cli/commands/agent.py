@@ -20,7 +20,12 @@ from pellucid.instance.lifecycle.viewer_records import running_viewers
 from pellucid.jobs.job_state import OVER
 from pellucid.jobs.site import OVERRIDES
 
-CHOICES = ("partition", "account", "constraint", "scheduler")
+CHOICES = {
+    "partition": "partition of Slurm",
+    "account": "account of Slurm to which the time is charged",
+    "constraint": "features that the node must have, as Slurm's --constraint takes them",
+    "scheduler": "local (this machine) or slurm",
+}
 ASK_AGAIN_S = 30.0
 
 
@@ -88,8 +93,8 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--memory", type=bytes_argument, default=0, help="memory, such as 64GiB (default: estimated)")
     parser.add_argument("--cores", type=count_argument, default=0, help="number of CPU cores")
     place = parser.add_argument_group("job options, as far as the site allows them")
-    for name in CHOICES:
-        place.add_argument(f"--{name}")
+    for name, meaning in CHOICES.items():
+        place.add_argument(f"--{name}", help=meaning)
     place.add_argument("--time", dest="time_limit_minutes", type=count_argument, metavar="MINUTES", help="time limit")
 
 

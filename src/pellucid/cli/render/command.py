@@ -84,7 +84,7 @@ def _add_look(group: "argparse._ArgumentGroup") -> None:
     group.add_argument(
         "--preset", help=f"{', '.join(PRESETS)}; a colour map: bone, viridis, ...; or a file of ParaView, VTK or Slicer"
     )
-    group.add_argument("--mode", choices=MODES)
+    group.add_argument("--mode", choices=MODES, help="what a pixel shows of the values along its ray")
     group.add_argument(
         "--isovalue", type=number_argument, action="append", default=[], help="show this isosurface; repeatable"
     )
