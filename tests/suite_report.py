@@ -13,6 +13,7 @@ import time
 import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Generator, Mapping
+from ctypes.util import find_library
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -79,6 +80,7 @@ MACHINE: Mapping[str, Callable[[], bool]] = {
     "no-netem": lambda: not _has_netem(),
     "no-tun": lambda: not (_has_namespaces() and os.access("/dev/net/tun", os.W_OK)),
     "no-forks": lambda: not is_possible(),
+    "no-egl": lambda: find_spec("moderngl") is None or find_library("EGL") is None,
     "no-spark": lambda: find_spec("pyspark") is None or shutil.which("java") is None,
     "no-hub": lambda: not _can_run_hub(),
     "no-slurm": lambda: os.geteuid() != 0 or not all(shutil.which(name) for name in ("slurmctld", "slurmd", "munged")),

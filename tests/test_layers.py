@@ -68,6 +68,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "ucxx": ("transport",),
     "xxhash": ("transport",),
     "pyspark": ("engines", "cluster"),
+    "moderngl": ("cluster",),
     "parsl": ("engines",),
     "dill": ("engines",),
     "typeguard": ("engines",),

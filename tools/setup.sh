@@ -19,6 +19,8 @@ fail() { printf 'set-up: %s\n' "$*" >&2; exit 1; }
 # Without one of these Pellucid works, and what needs it says so.
 system_packages=("git git" "cc gcc" "make make" "valgrind valgrind" "openssl openssl" "ip iproute2" "iperf3 iperf3" "chromium chromium"
     "slurmctld slurmctld" "slurmd slurmd" "java openjdk-17-jre-headless")
+# The same for libraries: OpenGL without a window, and without a GPU.
+system_libraries=("libEGL.so.1 libegl1" "libGL.so.1 libgl1" "libEGL_mesa.so.0 libegl-mesa0")
 
 # Where we may, install; where we may not, say what to ask for.
 install_system_package() {
@@ -44,6 +46,10 @@ check_system_packages() {
     for entry in "${system_packages[@]}"; do
         read -r command package <<<"$entry"
         command -v "$command" >/dev/null || install_system_package "$package" || say "going on without it."
+    done
+    for entry in "${system_libraries[@]}"; do
+        read -r command package <<<"$entry"
+        ldconfig -p | grep -q "$command" || install_system_package "$package" || say "going on without it."
     done
 }
 

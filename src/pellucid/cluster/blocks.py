@@ -93,6 +93,11 @@ class DeviceBlock:
             return self._handle
 
     @property
+    def known_handle(self) -> Handle | None:
+        """None while it has not run."""
+        return self._handle
+
+    @property
     def shape(self) -> Shape:
         """Of the block without its halo."""
         if not isinstance(self._before, DeviceBlock) and isinstance(self._operation, UploadBlock):

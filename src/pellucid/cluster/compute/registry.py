@@ -19,9 +19,11 @@ COMPUTATIONS = {
     "composite": "pellucid.cluster.compute.compositing:composite",
     "count_surface": "pellucid.cluster.compute.surface:count_surface",
     "draw": "pellucid.cluster.compute.drawing:draw_block",
+    "draw_gl": "pellucid.cluster.compute.opengl.drawing:draw_gl",
     "front": "pellucid.cluster.compute.front:advance_front",
     "kernel": "pellucid.cluster.compute.user_kernels:run_kernel",
     "read": "pellucid.cluster.compute.reading:read_block",
+    "start_gl": "pellucid.cluster.compute.opengl.drawing:start_gl",
     "write_surface": "pellucid.cluster.compute.surface:write_surface",
 }
 

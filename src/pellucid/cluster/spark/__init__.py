@@ -17,7 +17,9 @@ from pellucid.cluster.functions import (
 )
 from pellucid.cluster.halos import append_halo, extract_halo
 from pellucid.cluster.images.frames import BlockImage, ImagePlan, compose_frame, draw_block
+from pellucid.cluster.images.shader_images import draw_block_gl
 from pellucid.cluster.images.surfaces import BlockSurface, extract_surface_gpu, join_surfaces
+from pellucid.cluster.shaders import exec_gl, init_gl
 from pellucid.cluster.solvers.front import advance_front
 from pellucid.cluster.spark.application import SparkApplication
 from pellucid.cluster.spark.options import SparkOptions
@@ -36,10 +38,13 @@ __all__ = [
     "cache_gpu",
     "compose_frame",
     "draw_block",
+    "draw_block_gl",
+    "exec_gl",
     "exec_gpu",
     "exec_gpu_seq",
     "extract_halo",
     "extract_surface_gpu",
+    "init_gl",
     "join_surfaces",
     "persist_gpu",
     "read_gpu",

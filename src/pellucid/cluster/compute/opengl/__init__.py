@@ -1,0 +1,1 @@
+"""Shaders on blocks: OpenGL in the child of a Device Worker."""
