@@ -5,13 +5,15 @@
 
 A simulated foam with photon noise, and again with a quarter of the photons; all is measured on slices that are held
 out of the training, against the truth. The strength of every other method is the one that gives the best PSNR on
-these slices (of BM3D, which takes long: on the middle one; of total variation: on the middle of them). Parts can be
-measured on different machines: each leaves files in the folder of parts, what is there is not measured again, and the
-table has all that are there.
+these slices (of BM3D, which takes long: on the middle of one of them; of total variation: on their middle). Parts can
+be measured on different machines: each leaves files in the folder of parts, what is there is not measured again, and
+the table has all that are there. With --dose, doses can be measured at the same time. --limit ends a training that
+takes longer; its network is used as it is then.
 """
 
 import argparse
 import json
+import math
 import os
 import tempfile
 import time
@@ -25,6 +27,7 @@ from scipy import ndimage
 
 from benchmarks.entry_points import with_entry_points
 from benchmarks.foam_scan import FoamCase, FoamJudge, FoamMeasures
+from benchmarks.learn_limit import ending_trainings_in
 from benchmarks.table import TARGET, Options, Row, report, unavailable
 from pellucid.formats.protocol import Voxels
 from pellucid.learn.denoise.options import DenoiseOptions, preset
@@ -50,6 +53,8 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
     parser.add_argument("--part", choices=("all", "ours", "peers", "table"), default="all")
     parser.add_argument("--parts", type=Path, metavar="FOLDER", help="where parts are kept (default: nowhere)")
+    parser.add_argument("--dose", choices=[dose.split()[0] for dose in DOSES], help="one of them (default: both)")
+    parser.add_argument("--limit", type=float, default=math.inf, metavar="S", help="seconds of our training at most")
     parser.add_argument("--columns", type=int, default=FULL.columns, metavar="N", help="of the detector")
     parser.add_argument("--preset", default="fast", help="of our network")
     parser.add_argument("--steps", type=int, help="of our training")
@@ -60,13 +65,14 @@ def main() -> None:
         parts = given.parts or Path(folder)
         parts.mkdir(parents=True, exist_ok=True)
         if given.part in ("all", "peers"):
-            measure(case, parts, "peers", PEERS)
+            measure(case, parts, "peers", PEERS, given.dose)
         if given.part in ("all", "ours"):
             options = preset(given.preset).with_learning(steps=given.steps)
             if given.quick:
                 options = replace(options, width=4, patch=32, slices=8)
                 options = options.with_learning(steps=given.steps or 20, epoch_steps=10)
-            measure(case, parts, "ours", {f"ours, {given.preset}": partial(ours, options=options)})
+            work = partial(ours, options=options, limit_s=given.limit)
+            measure(case, parts, "ours", {f"ours, {given.preset}": work}, given.dose)
         if given.part in ("all", "table"):
             size = f"{case.rows} × {case.columns}², {case.views} views, {case.counts:g} photons"
             report("learn_denoise", table(parts), size, Options(given.quick, given.json))
@@ -78,11 +84,13 @@ def narrower(columns: int) -> FoamCase:
     return FoamCase(FULL.rows, columns, round(FULL.views * share), round(FULL.bubbles * share**2), FULL.counts)
 
 
-def measure(case: FoamCase, parts: Path, part: str, work: "Mapping[str, Work]") -> None:
-    """Of every dose, into a file."""
+def measure(case: FoamCase, parts: Path, part: str, work: "Mapping[str, Work]", only: str | None = None) -> None:
+    """Of every dose, or only of one, into a file."""
     rows = (case.rows - round(HELD_OUT * case.rows), case.rows)
     judge = FoamJudge(case, rows)
     for dose, share in DOSES.items():
+        if only not in (None, dose.split()[0]):
+            continue
         kept = parts / f"{part}-{dose.split()[0]}.json"
         found: Measured = json.loads(kept.read_text()) if kept.exists() else {}
         with tempfile.TemporaryDirectory() as folder:
@@ -110,7 +118,7 @@ class Scan:
         return reconstruct_array(open_scan(self.path), Recipe(center=self.case.axis, tilt=0.0))
 
 
-def ours(scan: Scan, judge: FoamJudge, options: DenoiseOptions) -> dict[str, float]:
+def ours(scan: Scan, judge: FoamJudge, options: DenoiseOptions, limit_s: float = math.inf) -> dict[str, float]:
     from pellucid.formats.location import Location
     from pellucid.learn.denoise.pipeline import denoise
     from pellucid.learn.denoise.request import DenoiseRequest, RunChoices
@@ -119,15 +127,17 @@ def ours(scan: Scan, judge: FoamJudge, options: DenoiseOptions) -> dict[str, flo
     target = scan.path.with_name("clean.zarr")
     recipe = Recipe(center=scan.case.axis, tilt=0.0)
     start = time.perf_counter()
-    made = denoise(
-        DenoiseRequest(str(scan.path), Location.parse(target), recipe=recipe, options=options),
-        RunChoices(threads=min(os.cpu_count() or 1, 8), loaders=4),
-    )
+    with ending_trainings_in(scan.path.parent, limit_s):
+        made = denoise(
+            DenoiseRequest(str(scan.path), Location.parse(target), recipe=recipe, options=options),
+            RunChoices(threads=min(os.cpu_count() or 1, 8), loaders=min(os.cpu_count() or 1, 6)),
+        )
     seconds = time.perf_counter() - start
     with open_volume(target) as volume:
         found = judge.measure(volume.read()[slice(*scan.rows)])
     stages = {f"seconds of {name}": value for name, value in (made.stages or {}).items()}
-    return {**asdict(found), "seconds": seconds, **stages}
+    steps = made.curve.step if made.curve else 0
+    return {**asdict(found), "seconds": seconds, "steps": float(steps), **stages}
 
 
 def plain(scan: Scan, judge: FoamJudge) -> dict[str, float]:
@@ -158,8 +168,9 @@ def total_variation(scan: Scan, judge: FoamJudge) -> dict[str, float]:
 def bm3d(scan: Scan, judge: FoamJudge) -> dict[str, float]:
     noise = float(np.median(np.abs(np.diff(scan.plain, axis=2))) / 0.6745 / np.sqrt(2))
     slices = scan.plain[slice(*scan.rows)]
-    middle = len(slices) // 2
-    best = _best_for_bm3d(slices[middle], judge.truth[middle], noise)
+    middle, edge = len(slices) // 2, slices.shape[1]
+    part = (middle, *(slice(edge // 4, 3 * edge // 4),) * 2)
+    best = _best_for_bm3d(slices[part], judge.truth[part], noise)
     return {**asdict(judge.measure(_bm3d(slices, best * noise))), "strength": best}
 
 
@@ -188,7 +199,7 @@ def _total_variation(voxels: Voxels, weight: float) -> Voxels:
 
 
 def _best_for_bm3d(one: Voxels, truth: Voxels, noise: float) -> float:
-    """The strength with the least error, of a slice."""
+    """The strength with the least error, of a part of a slice."""
     errors = {n: float(np.square(_bm3d(one[None], n * noise)[0] - truth).mean()) for n in STRENGTHS["BM3D"]}
     print("BM3D, mean squared error of one slice by strength:", errors, flush=True)
     return min(errors, key=errors.__getitem__)

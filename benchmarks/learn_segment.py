@@ -10,6 +10,7 @@ some on the last slices of the first half. The published result is that of a flo
 
 import argparse
 import json
+import math
 import os
 import tempfile
 import time
@@ -21,6 +22,7 @@ import numpy as np
 from scipy import ndimage
 
 from benchmarks.entry_points import with_entry_points
+from benchmarks.learn_limit import ending_trainings_in
 from benchmarks.table import TARGET, Options, Row, report, unavailable
 from pellucid.box import Box
 from pellucid.formats.protocol import Voxels
@@ -50,6 +52,7 @@ def main() -> None:
     parser.add_argument("--parts", type=Path, metavar="FOLDER", help="where parts are kept (default: nowhere)")
     parser.add_argument("--data", type=Path, default=DATA, metavar="FOLDER", help="with em/fibsem_2.h5")
     parser.add_argument("--steps", type=int, default=4000, help="of our training")
+    parser.add_argument("--limit", type=float, default=math.inf, metavar="S", help="seconds of our training at most")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         with_entry_points(Path(folder) / "site")
@@ -57,7 +60,8 @@ def main() -> None:
         parts.mkdir(parents=True, exist_ok=True)
         case = Case(given.data / "em", given.quick)
         if given.part in ("all", "ours"):
-            save(parts / "ours.json", ours(case, Path(folder), 30 if given.quick else given.steps))
+            with ending_trainings_in(Path(folder), given.limit):
+                save(parts / "ours.json", ours(case, Path(folder), 30 if given.quick else given.steps))
         if given.part in ("all", "forest"):
             try:
                 save(parts / "forest.json", forest(case))
@@ -131,7 +135,8 @@ def ours(case: Case, folder: Path, steps: int) -> dict[str, float]:
             whole[case.applied.slices if case.applied else ...] = volume.read()
             channels.append(whole)
     found = scored(case, lambda part: np.stack([channel[part] for channel in channels]))
-    return {**found, "training s": trained, "device GB": reached.device_bytes / 2**30}
+    taken = float(reached.curve.step)
+    return {**found, "training s": trained, "steps": taken, "device GB": reached.device_bytes / 2**30}
 
 
 def forest(case: Case) -> dict[str, float]:
@@ -243,7 +248,8 @@ def table(parts: Path) -> list[Row]:
         Row("objects", name, "", mine[name], "-", None, None)
         for name in ("precision", "recall", "threshold", "objects")
     ]
-    return [*rows, *(Row("training", name, "", mine[name], "-", None, None) for name in ("training s", "device GB"))]
+    training = ("training s", "steps", "device GB")
+    return [*rows, *(Row("training", name, "", mine[name], "-", None, None) for name in training)]
 
 
 if __name__ == "__main__":

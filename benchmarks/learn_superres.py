@@ -9,6 +9,7 @@ cubic interpolation.
 
 import argparse
 import json
+import math
 import os
 import tempfile
 import time
@@ -18,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.entry_points import with_entry_points
+from benchmarks.learn_limit import ending_trainings_in
 from benchmarks.table import TARGET, Options, Row, report, unavailable
 from pellucid.formats.protocol import Voxels
 from pellucid.learn.superres.degradation import Degradation
@@ -38,6 +40,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA, metavar="FOLDER", help="with em/fibsem_1.h5 and fibsem_2.h5")
     parser.add_argument("--steps", type=int, default=3000, help="of the first stage")
     parser.add_argument("--gan-steps", type=int, default=1000, help="of the second stage; 0 for none")
+    parser.add_argument("--width", type=int, default=0, help="of the network (default: what suits the device)")
+    parser.add_argument("--limit", type=float, default=math.inf, metavar="S", help="seconds of both stages at most")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         with_entry_points(Path(folder) / "site")
@@ -46,14 +50,18 @@ def main() -> None:
         for mode in MODES:
             if given.part in ("all", mode):
                 counts = (8, 2) if given.quick else (given.steps, given.gan_steps)
-                found = measure(given.data / "em", mode, counts, is_quick=given.quick)
+                size = (given.width, given.limit)
+                found = measure(given.data / "em", mode, counts, size, is_quick=given.quick)
                 print(mode, json.dumps(found), flush=True)
                 (parts / f"{mode}.json").write_text(json.dumps(found) + "\n")
         if given.part in ("all", "table"):
             report("learn_superres", table(parts), "fibsem_1, 248 × 250²", Options(given.quick, given.json))
 
 
-def measure(folder: Path, mode: str, counts: tuple[int, int], *, is_quick: bool) -> dict[str, dict[str, float]]:
+def measure(
+    folder: Path, mode: str, counts: tuple[int, int], size: tuple[int, float], *, is_quick: bool
+) -> dict[str, dict[str, float]]:
+    """counts: steps of both stages. size: width of the network, and seconds that both stages may take."""
     from pellucid.learn.superres.options import SuperResolutionOptions
     from pellucid.learn.superres.stages import SuperResolutionRequest, score, train_super_resolution
     from pellucid.learn.training.options import LearningControl, LearningOptions
@@ -65,15 +73,16 @@ def measure(folder: Path, mode: str, counts: tuple[int, int], *, is_quick: bool)
         if counts[1]
         else None
     )
-    sizes = {"width": 2, "patch": (16, 24, 24)} if is_quick else {}
-    options = SuperResolutionOptions(Degradation((4, 1, 1), mode), l1=l1, gan=gan, **sizes)  # type: ignore[arg-type]
+    sizes = {"width": 2, "patch": (16, 24, 24)} if is_quick else {"width": size[0]}
+    options = SuperResolutionOptions(Degradation((4, 1, 1), mode), l1=l1, gan=gan, **sizes)
     many = (os.cpu_count() or 1) > 8
     with tempfile.TemporaryDirectory() as place, open_volume(f"{folder / 'fibsem_1.h5'}:/raw") as volume:
         network, start = Path(place) / "net", time.perf_counter()
         request = SuperResolutionRequest((learnt(folder, Path(place), is_quick=is_quick),), network, options)
-        reached, _ = train_super_resolution(
-            request, LearningControl(threads=8 if many else 2, loaders=8 if many else 2)
-        )
+        with ending_trainings_in(Path(place), size[1]):
+            reached, _ = train_super_resolution(
+                request, LearningControl(threads=8 if many else 2, loaders=8 if many else 2)
+            )
         seconds = time.perf_counter() - start
         fine = volume.read()[:248].astype(np.float32)
         fine = fine[:48, :64, :64] if is_quick else fine
@@ -83,7 +92,11 @@ def measure(folder: Path, mode: str, counts: tuple[int, int], *, is_quick: bool)
         for stage, path in stages.items():
             made = restored(coarse, path, Path(place))
             found[stage] = asdict(score(fine, made, coarse, options.degradation))
-    found["l1"] |= {"seconds": seconds, "device GB": reached.device_bytes / 2**30}
+    found["l1"] |= {
+        "seconds": seconds,
+        "device GB": reached.device_bytes / 2**30,
+        "steps of the last stage": float(reached.curve.step),
+    }
     return found
 
 
@@ -124,7 +137,8 @@ def table(parts: Path) -> list[Row]:
                 name = f"{metric} ({TARGET}: 1 dB above)" if is_goal else metric
                 rows.append(Row(f"{mode}, {stage}", name, unit, found[stage][key], "cubic", found["cubic"][key], None))
         rows += [
-            Row(f"{mode}, both stages", key, "", found["l1"][key], "-", None, None) for key in ("seconds", "device GB")
+            Row(f"{mode}, all stages", key, "", found["l1"][key], "-", None, None)
+            for key in ("seconds", "steps of the last stage", "device GB")
         ]
     return rows
 

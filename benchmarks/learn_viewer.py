@@ -25,7 +25,8 @@ from pellucid.client.viewer import Viewer
 from pellucid.device import devices
 from pellucid.formats.protocol import Voxels
 
-TRAINED = Path(__file__).parent.parent.parent / "shared" / "data" / "networks" / "unet2d_nuclei.onnx"
+DATA = Path(__file__).parent.parent.parent / "shared" / "data"
+TRAINED = "networks/unet2d_nuclei.onnx"
 EDGE = 512
 TIMEOUT_S = 280.0
 POLL_S = 0.005
@@ -36,12 +37,13 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a few slices")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
     parser.add_argument("--network", type=Path, metavar="FILE", help="an ONNX file or its folder")
+    parser.add_argument("--data", type=Path, default=DATA, metavar="FOLDER", help="with networks/unet2d_nuclei.onnx")
     given = parser.parse_args()
     has_card = any(device.is_cuda for device in devices())
     depth = 8 if given.quick or not has_card else EDGE
     with tempfile.TemporaryDirectory() as folder:
         with_entry_points(Path(folder) / "site")
-        network, options = network_and_options(given.network, Path(folder))
+        network, options = network_and_options(given.network, given.data, Path(folder))
         viewer = start()
         try:
             rows = measured(viewer, network, options, depth, is_whole=has_card)
@@ -51,12 +53,12 @@ def main() -> None:
     report("learn_viewer", rows, size, Options(given.quick, given.json))
 
 
-def network_and_options(given: Path | None, folder: Path) -> tuple[Path, dict[str, Any]]:
+def network_and_options(given: Path | None, data: Path, folder: Path) -> tuple[Path, dict[str, Any]]:
     """What a bare ONNX file does not state is passed along."""
     if given is not None:
         return given, {}
-    if TRAINED.exists():
-        return TRAINED, {"preprocess": ["zero_mean_unit_variance"], "postprocess": ["sigmoid"]}
+    if (data / TRAINED).exists():
+        return data / TRAINED, {"preprocess": ["zero_mean_unit_variance"], "postprocess": ["sigmoid"]}
     from benchmarks.learn_speed import network_of
 
     network_of(folder / "random")

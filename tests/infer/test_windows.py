@@ -1,10 +1,16 @@
 """Windows cover a box once, with their halo, at whole steps."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pellucid.box import Box, Shape
+from pellucid.infer.memory import MemoryModel
+from pellucid.infer.planning import choose_batch
 from pellucid.infer.windows import Windows, cut, input_box, output_box, reflected
 
 EDGES = st.tuples(*[st.integers(1, 40)] * 3)
@@ -70,3 +76,19 @@ def test_a_box_of_a_scaled_output_lies_on_its_input(start: Shape, scale: Shape) 
     assume(not box.is_empty)
     assert covered.contains(box)
     assert all(a - b < s for a, b, s in zip(box.start, covered.start, scale, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("size", "budget", "is_gpu", "expected"),
+    [
+        ((1, 2048, 2048), 10**12, True, 1),  # One such window keeps a GPU busy.
+        ((1, 512, 512), 10**12, True, 16),
+        ((1, 1024, 1024), 10**12, True, 4),
+        ((1, 512, 512), 10 * 100 * 2**18, True, 10),
+        ((1, 512, 512), 10**12, False, 1),
+        ((64, 512, 512), 10**12, True, 1),
+    ],
+)
+def test_a_gpu_computes_as_many_windows_as_keep_it_busy(size: Shape, budget: int, is_gpu: bool, expected: int) -> None:
+    network: Any = SimpleNamespace(max_batch=None)
+    assert choose_batch(network, Windows(size, (0, 0, 0)), MemoryModel(0, 100.0), budget, is_gpu=is_gpu) == expected

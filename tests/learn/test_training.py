@@ -19,12 +19,14 @@ from pellucid.jobs.resources import Resources
 from pellucid.learn.training.averaging import AveragedNetwork
 from pellucid.learn.training.batches import Batches
 from pellucid.learn.training.curve import read_curve
+from pellucid.learn.training.devices import to_channels_last
 from pellucid.learn.training.event_files import EventFile, crc32c
 from pellucid.learn.training.loop import TrainingLoop
 from pellucid.learn.training.options import LearningControl, LearningOptions
 from pellucid.learn.training.replicas import Replicas
 from pellucid.learn.training.running import run_training, train_on, training_device
 from pellucid.learn.training.state_folder import TrainingFolder
+from pellucid.learn.training.uploads import uploaded
 from pellucid.neural import checkpoints
 from tests.learn.small_training import OPTIONS, SmallJob, SmallObjective, Waves
 
@@ -267,3 +269,38 @@ def test_a_curve_that_is_being_written_is_none(tmp_path: Path) -> None:
     (tmp_path / "curve.json").write_text('{"steps": 3, "losses"')
     assert read_curve(tmp_path / "curve.json") is None
     assert read_curve(tmp_path / "absent.json") is None
+
+
+def test_channels_last_changes_the_order_in_memory_alone() -> None:
+    network = torch.nn.Sequential(torch.nn.Conv3d(2, 4, 3), torch.nn.Conv3d(4, 3, 3))
+    points = torch.rand(1, 2, 8, 8, 8)
+    expected = network(points)
+    to_channels_last(network)
+    assert network[1].weight.stride() == (108, 1, 36, 12, 4)
+    assert torch.allclose(network(to_channels_last(points)), expected, atol=1e-5)
+    assert to_channels_last(torch.rand(3, 4)).shape == (3, 4)
+
+
+def test_restored_moments_lie_in_memory_as_their_weights_do() -> None:
+    """A fused optimiser refuses others."""
+
+    def loop() -> TrainingLoop:
+        objective = SmallObjective()
+        objective.parts["network"] = torch.nn.Sequential(torch.nn.Conv2d(2, 4, 3, padding=1), torch.nn.Conv2d(4, 1, 1))
+        made = TrainingLoop(objective, OPTIONS, "cpu", Replicas())
+        to_channels_last(objective.parts["network"])
+        return made
+
+    first, second = loop(), loop()
+    first.step(Batches(Waves(), OPTIONS, Replicas()).make(0))
+    assert second.restore(first.arrays())
+    weight = second.objective.parts["network"][0].weight
+    moment = second._optimisers["network"].state[weight]["exp_avg"]
+    assert moment.stride() == weight.stride() == (18, 1, 6, 2)
+    of_first = first._optimisers["network"].state[first.objective.parts["network"][0].weight]
+    assert torch.equal(moment, of_first["exp_avg"]) and moment.abs().max() > 0
+
+
+def test_batches_reach_the_device_in_order() -> None:
+    batches = [(torch.full((2,), float(n)), torch.tensor([n])) for n in range(4)]
+    assert [int(two[0]) for _, two in uploaded(iter(batches), "cpu")] == [0, 1, 2, 3]

@@ -16,7 +16,9 @@ from pellucid.infer.windows import Windows
 
 MAX_WINDOW_VOXELS = 2**24
 """Larger windows save nothing, and progress is shown window by window."""
-MAX_BATCH = 16
+MAX_BATCH, MAX_BATCH_VOXELS = 16, 2**22
+"""Windows that a GPU computes at a time, and their voxels: that many keep it busy, and the layers of a network still
+have fewer than 2^31 values, up to which convolutions are fast."""
 
 
 def plan_windows(
@@ -103,8 +105,9 @@ def _checked(windows: Windows, full: Shape, memory: MemoryModel, budget_bytes: i
 
 
 def choose_batch(network: Network, windows: Windows, memory: MemoryModel, budget_bytes: int, *, is_gpu: bool) -> int:
-    """Windows at a time: on the CPU one, which keeps its caches; on a GPU as many as fit."""
+    """Windows at a time: on the CPU one, which keeps its caches; on a GPU as many as fit, up to its full use."""
     if not is_gpu:
         return 1
     fitting = int((budget_bytes - memory.base_bytes) / (memory.bytes_per_voxel * prod(windows.size)))
-    return max(1, min(fitting, MAX_BATCH, network.max_batch or MAX_BATCH))
+    useful = MAX_BATCH_VOXELS // prod(windows.size)
+    return max(1, min(fitting, useful, MAX_BATCH, network.max_batch or MAX_BATCH))

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from pellucid.cli.arguments import count_argument, positive_argument, time_argument
 from pellucid.learn.training.options import OPTIMISERS, PRECISIONS, LearningControl
+from pellucid.settings import current
 
 if TYPE_CHECKING:
     from pellucid.engines.engine import Engine
 
+MAX_LOADERS = 8
 SCHEDULE = ("steps", "batch", "epoch_steps", "optimiser", "rate", "seed", "precision")
 
 
@@ -34,7 +36,12 @@ def add_training(parser: argparse.ArgumentParser) -> None:
         help="save and exit with code 75 after this time, such as 50min; the same command continues",
     )
     group.add_argument("--threads", type=count_argument, default=0, help="CPU threads of PyTorch (default: its own)")
-    group.add_argument("--loaders", type=count_argument, default=2, help="threads that prepare batches")
+    group.add_argument(
+        "--loaders",
+        type=count_argument,
+        default=min(MAX_LOADERS, max(2, current().threads // 2)),
+        help="threads that prepare batches (default: half of the cores, from 2 to 8)",
+    )
 
 
 def learning_changes(options: argparse.Namespace) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """PyTorch as a runtime of ONNX networks, for GPUs that ONNX Runtime cannot use.
 
 Here: open_torch, which is registered in the entry point group ``pellucid.network_runtimes``; TorchRuntime.
-Not here: windows (infer), the operators (graph_import).
+Not here: windows (infer), the operators (graph_import), measuring the time on the GPU (gpu_clock).
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,19 @@ from pellucid.formats.protocol import Voxels
 from pellucid.infer.region_runtime import DeviceRegionRequest
 from pellucid.infer.runtime import RuntimeRequest
 from pellucid.learn.networks.device_regions import DeviceRegions
+from pellucid.learn.networks.gpu_clock import GpuClock
 from pellucid.learn.networks.graph_import import to_torch, unknown_operators
-from pellucid.learn.training.devices import choose_devices, half_precision, is_compilable
+from pellucid.learn.training.devices import (
+    choose_devices,
+    fast_convolutions,
+    half_precision,
+    is_compilable,
+    to_channels_last,
+)
 
-MIN_COMPILED = 4
-"""Windows of one shape that are run before it is compiled: that takes as long as hundreds of windows."""
+MIN_EAGER_S = 4.0
+"""Of a GPU's time for inputs of one shape, before the network is compiled for it. Compiling takes 10 s or more, which
+short work does not earn back: a volume in a viewer, the first windows of a small one."""
 
 
 def open_torch(request: RuntimeRequest) -> "TorchRuntime | None":
@@ -38,13 +46,11 @@ class TorchRuntime:
         self.device, self.is_gpu = device, device.startswith("cuda")
         self._half = half_precision(device, precision)
         self._names = [one.name for one in model.graph.input if one.name not in _constants(model)]
-        self.network = to_torch(model).to(device)
-        if len(model.graph.input[0].type.tensor_type.shape.dim) == 4:
-            self.network = self.network.to(memory_format=torch.channels_last)
+        self.network = to_channels_last(to_torch(model).to(device))
         kind = torch.cuda.get_device_name(device) if self.is_gpu else "CPU"
         self.name = f"PyTorch {torch.__version__} ({kind}, {'bfloat16' if self._half else 'float32'})"
         self._compiled = torch.compile(self.network, dynamic=False) if is_compilable(device) else None
-        self._seen: dict[tuple[int, ...], int] = {}
+        self._clocks: dict[tuple[int, ...], GpuClock] = {}
         self._regions = DeviceRegions(device, self.compute)
 
     def run(self, inputs: Mapping[str, Voxels]) -> Sequence[Voxels]:
@@ -63,19 +69,19 @@ class TorchRuntime:
         return self._regions.run(request) if self.is_gpu else None
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
-    def compute(self, tensors: Sequence[Tensor]) -> Sequence[Tensor]:
-        """All outputs for tensors that are on the device."""
-        if tensors[0].ndim == 4:
-            tensors = [one.contiguous(memory_format=torch.channels_last) for one in tensors]
+    def compute(self, tensors: Sequence[Tensor], *, is_compiled: bool | None = None) -> Sequence[Tensor]:
+        """All outputs for tensors that are on the device. is_compiled: None compiles when it is worth it."""
+        clock = self._clocks.setdefault(tuple(tensors[0].shape), GpuClock())
+        if is_compiled is None:
+            is_compiled = clock.seconds >= MIN_EAGER_S
+        tensors = [to_channels_last(one) for one in tensors]
         kind = torch.device(self.device).type
         with torch.autocast(kind, self._half) if self._half else nullcontext():
-            return list(self.network_for(tuple(tensors[0].shape))(*tensors))
-
-    def network_for(self, shape: tuple[int, ...]) -> torch.nn.Module:
-        """The compiled network, once enough inputs of a shape were seen."""
-        self._seen[shape] = self._seen.get(shape, 0) + 1
-        is_worth_it = self._compiled is not None and self._seen[shape] > MIN_COMPILED
-        return self._compiled if is_worth_it else self.network
+            if is_compiled and self._compiled is not None:
+                with fast_convolutions():
+                    return list(self._compiled(*tensors))
+            with clock.measuring(is_gpu=self.is_gpu):
+                return list(self.network(*tensors))
 
 
 def _constants(model: "onnx.ModelProto") -> set[str]:

@@ -17,8 +17,8 @@ from pellucid.learn.training.objective import Batch, SampleSource
 from pellucid.learn.training.options import LearningOptions
 from pellucid.learn.training.replicas import Replicas
 
-AHEAD = 3
-"""Batches that each thread prepares before they are needed."""
+AHEAD = 2
+"""Batches that are prepared before they are needed, beside one in every thread."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Batches:
         """Batches of all steps from one on, in order."""
         pool = ThreadPoolExecutor(loaders, "batches")
         try:
-            yield self._prepared(pool, first, AHEAD * loaders)
+            yield self._prepared(pool, first, AHEAD + loaders)
         finally:
             pool.shutdown(cancel_futures=True)
 

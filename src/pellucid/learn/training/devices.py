@@ -1,18 +1,25 @@
 """Where PyTorch trains, and in which precision.
 
-Here: choose_devices, half_precision, is_compilable.
+Here: choose_devices, half_precision, is_compilable, fast_convolutions; the order in which convolutions are fast.
 Not here: what runs there.
 """
 
 import shutil
+from contextlib import AbstractContextManager
 from functools import cache
 from importlib.util import find_spec
+from typing import TypeVar
 
 import torch
+from torch import Tensor, nn
 
 from pellucid.device.names import parse_device_name
 from pellucid.errors import InvalidInput
 from pellucid.neural.torch_devices import torch_gpus
+
+Tensors = TypeVar("Tensors", Tensor, nn.Module)
+FORMATS = {4: torch.channels_last, 5: torch.channels_last_3d}
+"""By the number of axes: tensor cores want the channels of a voxel side by side."""
 
 
 def choose_devices(name: str, count: int = 1) -> list[str]:
@@ -47,3 +54,20 @@ def is_compilable(device: str) -> bool:
 
 def distributed_backend(device: str) -> str:
     return "nccl" if device.startswith("cuda") else "gloo"
+
+
+def fast_convolutions() -> AbstractContextManager[None]:
+    """Convolutions on CUDA by the fastest of cuDNN's algorithms for their shapes, which are tried once."""
+    flags: AbstractContextManager[None] = torch.backends.cudnn.flags(
+        enabled=True, benchmark=True, deterministic=False, allow_tf32=True
+    )
+    return flags
+
+
+def to_channels_last(given: Tensors) -> Tensors:
+    """A tensor, or a network with all its weights, whose channels are the last axis in memory."""
+    if isinstance(given, Tensor):
+        return given.contiguous(memory_format=FORMATS[given.ndim]) if given.ndim in FORMATS else given
+    for parameter in [*given.parameters(), *given.buffers()]:
+        parameter.data = to_channels_last(parameter.data)
+    return given

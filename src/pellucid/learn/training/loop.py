@@ -25,12 +25,13 @@ from pellucid.formats.protocol import Voxels
 from pellucid.learn.training.averaging import AveragedNetwork
 from pellucid.learn.training.batches import Batches
 from pellucid.learn.training.curve import LearningCurve
-from pellucid.learn.training.devices import half_precision, is_compilable
+from pellucid.learn.training.devices import fast_convolutions, half_precision, is_compilable, to_channels_last
 from pellucid.learn.training.event_files import EventFile
 from pellucid.learn.training.objective import Batch, Objective, Parts
 from pellucid.learn.training.options import LearningControl, LearningOptions
 from pellucid.learn.training.replicas import Replicas
 from pellucid.learn.training.state_folder import TrainingFolder, array_text, text_array
+from pellucid.learn.training.uploads import uploaded
 from pellucid.neural.checkpoints import Arrays, fits
 from pellucid.neural.training import network_arrays
 
@@ -68,12 +69,14 @@ def train(
     control, replicas = control or LearningControl(), replicas or Replicas()
     folder.path.mkdir(parents=True, exist_ok=True)
     loop = TrainingLoop(objective, options, device, replicas)
-    with torch_threads(control.threads), _Recorder.opened(loop, folder) as recorder:
+    quick = fast_convolutions() if device.startswith("cuda") else nullcontext()
+    with quick, torch_threads(control.threads), _Recorder.opened(loop, folder) as recorder:
         deadline = time.monotonic() + control.time_limit_s
         batches = Batches(objective.samples, options, replicas, is_pinned=device.startswith("cuda"))
         with batches.from_step(loop.steps, control.loaders) as made:
+            ready = uploaded(made, device)
             while loop.steps < options.steps:
-                losses = loop.step(next(made))
+                losses = loop.step(next(ready))
                 recorder.add(losses)
                 is_stopped = replicas.any(folder.is_stop_requested)
                 if is_stopped or loop.steps % options.epoch_steps == 0 or loop.steps == options.steps:
@@ -111,6 +114,9 @@ class TrainingLoop:
         self.objective, self.options, self.device, self.replicas = objective, options, device, replicas
         self.steps = 0
         self._half = half_precision(device, options.precision)
+        if device.startswith("cuda"):
+            for part in objective.parts.values():
+                to_channels_last(part)
         self._averages = {name: AveragedNetwork(part, options.averaging) for name, part in objective.parts.items()}
         self._optimisers = {name: _optimiser(part, options, device) for name, part in objective.parts.items()}
         if is_compilable(device) and options.steps >= MIN_COMPILED_STEPS:
@@ -122,9 +128,8 @@ class TrainingLoop:
         return {name: average.network for name, average in self._averages.items()}
 
     def step(self, batch: Batch) -> dict[str, Tensor]:
-        """Learn from a batch; the losses by the name of the part."""
+        """Learn from a batch on the device; the losses by the name of the part."""
         torch.manual_seed((self.options.seed * 1_000_003 + self.steps) % MAX_SEED)
-        batch = tuple(one.to(self.device, non_blocking=True) for one in batch)
         for part in self.objective.parts.values():
             part.train()
         losses = self.objective.losses(batch)
@@ -173,9 +178,13 @@ class TrainingLoop:
             network.load_state_dict({key: torch.from_numpy(array) for key, array in saved[name].items()})
         for name, optimiser in self._optimisers.items():
             moments: dict[int, dict[str, Tensor]] = defaultdict(dict)
+            weights = list(self.objective.parts[name].parameters())
             for key, array in _below(arrays, f"optimiser/{name}").items():
                 number, _, what = key.partition("/")
-                moments[int(number)][what] = torch.from_numpy(np.array(array))
+                moment, weight = torch.from_numpy(np.array(array)), weights[int(number)]
+                # In the same order in memory as the weight: fused optimisers accept nothing else.
+                is_like = moment.shape == weight.shape
+                moments[int(number)][what] = torch.empty_like(weight).copy_(moment) if is_like else moment
             optimiser.load_state_dict({**optimiser.state_dict(), "state": dict(moments)})
         self.steps = int(arrays["steps"])
         return True
