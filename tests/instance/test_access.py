@@ -107,6 +107,7 @@ MESSAGES: dict[type[client_messages.Incoming], dict[str, object]] = {
     client_messages.Undo: {},
     client_messages.Redo: {},
     client_messages.Compare: {"is_on": False},
+    client_messages.Arrange: {"arrangement": "beside"},
     client_messages.Slices: {"voxel": None},
     client_messages.RequestControls: {},
     client_messages.HandOverControls: {},

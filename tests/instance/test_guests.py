@@ -289,6 +289,7 @@ MESSAGES: dict[type[client_messages.Incoming], client_messages.Incoming] = {
     client_messages.Undo: client_messages.Undo(),
     client_messages.Redo: client_messages.Redo(),
     client_messages.Compare: client_messages.Compare(True),
+    client_messages.Arrange: client_messages.Arrange("over"),
     client_messages.Slices: client_messages.Slices(None),
     client_messages.ShowSlices: client_messages.ShowSlices(()),
     client_messages.Probe: client_messages.Probe(0.5, 0.5),

@@ -128,6 +128,24 @@ def test_two_scenes_side_by_side(instance: Instance, renderer: Renderer) -> None
     assert (images["other"].rgb != wanted).any()
 
 
+def test_two_scenes_one_over_the_other_are_as_large_as_one(instance: Instance, renderer: Renderer) -> None:
+    with open_page(instance, size=(80, 30)) as page:
+        page.exact()
+        page.say("compare", is_on=True)
+        assert page.hear_text("state")["arrangement"] == "beside"
+        page.say("arrange", arrangement="over")
+        assert page.hear_text("state")["arrangement"] == "over"
+        page.patch("volumes", 0, "shading", value="none", view="other")
+        images = page.exact_views(page.hear_text("state")["revision"])
+        page.say("arrange", arrangement="beside")
+        page.say("compare", is_on=False)
+        while page.hear_text("state")["other"]:
+            pass
+        wanted = renderer.render(page.scene, 80, 30).rgba[..., :3]
+    np.testing.assert_array_equal(images["main"].rgb, wanted)
+    assert images["other"].rgb.shape == wanted.shape and (images["other"].rgb != wanted).any()
+
+
 def test_what_is_under_the_pointer(instance: Instance) -> None:
     with open_page(instance, size=(64, 48)) as page:
         while page.exact(page.state["revision"]).rgb.shape != (48, 64, 3):

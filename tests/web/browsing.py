@@ -144,6 +144,13 @@ def number(page: Page) -> int:
     return int(page.locator(CANVAS).get_attribute("data-number") or -1)
 
 
+def middle_of(page: Page, selector: str) -> Voxels:
+    """(height, width, 3) of the middle of an element as the browser shows it, without what lies over its borders."""
+    shown = np.asarray(Image.open(io.BytesIO(page.locator(selector).screenshot())).convert("RGB")).astype(int)
+    height, width = shown.shape[:2]
+    return shown[height // 4 : 3 * height // 4, width // 4 : 3 * width // 4]
+
+
 def pixels(page: Page) -> Voxels:
     """(height, width, 3) of the image as it is painted."""
     script = f"document.querySelector('{CANVAS}').toDataURL('image/png')"

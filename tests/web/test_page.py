@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tests.web.browsing import (
     Viewer,
     drag,
     drawn,
+    middle_of,
     number,
     opened,
     peak_signal,
@@ -180,6 +182,40 @@ def test_two_scenes_stand_side_by_side(page: Page) -> None:
     expect(page.locator('canvas[data-view="other"]')).to_have_attribute("data-is-exact", "true", timeout=120_000)
     page.keyboard.press("b")
     expect(page.locator('canvas[data-view="other"]')).to_have_count(0)
+
+
+def test_two_scenes_are_swiped_and_their_difference_is_shown(page: Page) -> None:
+    page.keyboard.press("b")
+    other = page.locator('canvas[data-view="other"]')
+    expect(other).to_have_attribute("data-is-exact", "true", timeout=120_000)
+    compare = page.get_by_role("group", name="Compare", exact=True)
+    compare.get_by_role("button", name="Difference").click()
+    main = page.locator('canvas[data-view="main"]')
+    wait_until(lambda: other.evaluate("e => e.width") == main.evaluate("e => e.width") > 0)
+    wait_for_rest(page)
+    wait_until(
+        lambda: middle_of(page, ".over").max() <= 12
+    )  # The same scene twice, but for the noise of video and JPEG.
+    compare.get_by_role("button", name="Swipe").click()
+    whole = middle_of(page, ".over")
+    page.get_by_role("group", name="Scene to edit").get_by_role("button", name="Before").click()
+    page.get_by_role("button", name=re.compile("^Hide ")).first.click()
+    wait_until(lambda: scene(page)["other"]["volumes"][0]["is_visible"] is False)
+    wait_until(lambda: other.get_attribute("data-is-exact") == "true" and middle_of(page, ".over")[:, -1].std() < 1)
+    line = page.get_by_role("slider", name="Between the two scenes")
+    assert line.get_attribute("aria-valuenow") == "50"
+    halves = middle_of(page, ".over")
+    middle = whole.shape[1] // 2
+    assert abs(halves[:, : middle - 8] - whole[:, : middle - 8]).mean() < 2
+    assert whole[:, middle + 8 :].std() > 5 > halves[:, middle + 8 :].std()
+    line.focus()
+    for _ in range(3):
+        page.keyboard.press("PageUp")
+    assert float(line.get_attribute("aria-valuenow") or 0) == 65
+    compare.get_by_role("button", name="Side by side").click()
+    expect(line).to_have_count(0)
+    page.keyboard.press("b")
+    expect(other).to_have_count(0)
 
 
 def test_a_screenshot_is_saved_at_the_size_asked_for(page: Page) -> None:

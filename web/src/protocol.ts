@@ -16,6 +16,7 @@ export type SliceColors = "grey" | "transfer";
 export type Capability = "view" | "control" | "own";
 export type Encoding = "jpeg" | "png" | "h264";
 export type View = "main" | "other";
+export type Arrangement = "beside" | "over";
 export type Axis = "z" | "y" | "x";
 export type ExportFormat = "tiff" | "nrrd" | "zarr";
 export type TaskState = "running" | "finished" | "stopped";
@@ -113,6 +114,12 @@ export interface Compare {
   readonly is_on: boolean;
   readonly request?: string;
   readonly type: "compare";
+}
+
+/** Put the images of the two scenes that are compared side by side, or one over the other. */
+export interface Arrange {
+  readonly arrangement: Arrangement;
+  readonly type: "arrange";
 }
 
 /** Show the three slices through a voxel of a layer; None ends it. */
@@ -593,6 +600,7 @@ export interface SceneState {
   readonly request: string;
   readonly can_undo: boolean;
   readonly can_redo: boolean;
+  readonly arrangement: Arrangement;
   readonly type: "state";
 }
 
@@ -1183,6 +1191,7 @@ export interface TrainingState {
 /** PUT /api/compare: whether the scene as it is now stays beside the one that changes. */
 export interface Comparison {
   readonly is_on: boolean;
+  readonly arrangement?: Arrangement;
 }
 
 /** PUT /api/camera. */
@@ -1638,6 +1647,7 @@ export type Incoming =
   | Undo
   | Redo
   | Compare
+  | Arrange
   | Slices
   | ShowSlices
   | Probe

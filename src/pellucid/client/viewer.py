@@ -98,9 +98,12 @@ class ViewerLifecycle:
                 return
         raise InvalidInput("The viewer has no such link.", remedy="Use a link from share() that was not revoked.")
 
-    def compare(self, is_on: bool = True) -> None:
-        """Keep the scene as it is now beside the one that changes; what is shown next is compared with it."""
-        self._connection.ask("PUT", "/api/compare", {"is_on": is_on})
+    def compare(self, is_on: bool = True, arrangement: Literal["beside", "over"] = "beside") -> None:
+        """Keep the scene as it is now beside the one that changes; what is shown next is compared with it.
+
+        arrangement: "beside", or "over": the page shows both at full size with a line to drag, or their difference.
+        """
+        self._connection.ask("PUT", "/api/compare", {"is_on": is_on, "arrangement": arrangement})
 
     def show_training(self, state: Mapping[str, object] | None) -> None:
         """How far a training is (TrainingState of the protocol); None: show none any more."""

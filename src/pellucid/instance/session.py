@@ -31,7 +31,7 @@ from pellucid.instance.lifecycle.scratch_folders import socket_folder
 from pellucid.instance.pool_events import PoolEvents
 from pellucid.instance.protocol import server_messages
 from pellucid.instance.protocol.model_bodies import ModelRequest
-from pellucid.instance.protocol.shared_types import Capability, ClientLimits
+from pellucid.instance.protocol.shared_types import Arrangement, Capability, ClientLimits
 from pellucid.instance.reconstruction.denoising import DenoisingStore
 from pellucid.instance.reconstruction.drafts import DraftStore
 from pellucid.instance.reconstruction.previews import PreviewRequests
@@ -239,7 +239,7 @@ class Session:
         if not allows(capability, "own"):
             scene, other = edits.without_paths(scene), None if other is None else edits.without_paths(other)
         return server_messages.SceneState(
-            history.revision, scene, other, by, request, history.can_undo, history.can_redo
+            history.revision, scene, other, by, request, history.can_undo, history.can_redo, history.arrangement
         )
 
     # The scene
@@ -248,6 +248,13 @@ class Session:
         """Take a new scene; run: the gesture that it is part of, and ends where it is not moving."""
         self.history.set(pair, run, is_last=not is_moving)
         self.scene_changed(by, request, is_moving)
+
+    def arrange(self, arrangement: Arrangement, by: str = "") -> None:
+        """Put the images of the two scenes that are compared side by side, or one over the other."""
+        self.history.arrangement = arrangement
+        self.delivery.forget()
+        self.scene_changed(by)
+        self.fitter.adapt()  # The images have another width.
 
     def scene_changed(self, by: str = "", request: str = "", is_moving: bool = False) -> None:
         for layers in self.catalogue.news(self.history.pair):

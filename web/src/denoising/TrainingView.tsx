@@ -3,7 +3,8 @@
 import { useEffect, useRef, useState, type ReactNode } from "react";
 import { Plot } from "../panels/Plot";
 import type { DenoisedSide, DenoisingStatus } from "../protocol";
-import { Frame, Line } from "../reconstruction/PreviewImages";
+import { DragLine } from "../components/DragLine";
+import { Frame } from "../reconstruction/PreviewImages";
 import { useSession } from "../session/session";
 import { errorText } from "./draft";
 import { imageOf } from "./requests";
@@ -21,7 +22,7 @@ export function TrainingView({ run }: { run: DenoisingStatus }): ReactNode {
         </div>
         <span className="workbench-tag is-left">before</span>
         <span className="workbench-tag is-right">after</span>
-        <Line label="Before and after" isUpright value={split * 100} count={100} step={1} onChange={(place) => setSplit(place / 100)} />
+        <DragLine label="Before and after" isUpright value={split * 100} count={100} step={1} onChange={(place) => setSplit(place / 100)} />
       </Frame>
       <div className="denoising-curves" aria-live="off">
         <Curve title="Loss" values={losses} range={[every, step]} />

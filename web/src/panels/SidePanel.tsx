@@ -3,8 +3,10 @@
 import type { ReactNode } from "react";
 import { Segmented } from "../components/Choice";
 import type { Labels } from "../protocol";
+import { compareAs } from "../session/actions";
 import { useSession } from "../session/session";
-import { canControl, chosenVolume, isComparing, isOwner, sceneOf } from "../state/selectors";
+import { canControl, chosenVolume, comparedAs, isOwner, sceneOf } from "../state/selectors";
+import type { ComparedAs } from "../state/state";
 import { useSelect } from "../state/store";
 import { ClipSection } from "./ClipSection";
 import { LayersSection } from "./LayersSection";
@@ -20,12 +22,12 @@ import { ViewSection } from "./ViewSection";
 
 export function SidePanel(): ReactNode {
   const session = useSession();
-  const isCompared = useSelect(isComparing);
+  const compared = useSelect(comparedAs);
   const mayControl = useSelect(canControl);
   const editedView = useSelect((state) => state.interface.editedView);
   return (
     <aside className="panel pane scrolls grows" aria-label="Rendering settings" inert={!mayControl}>
-      {isCompared ? (
+      {compared ? (
         <div className="panel-top">
           <Segmented
             label="Scene to edit"
@@ -35,6 +37,16 @@ export function SidePanel(): ReactNode {
               { value: "other", label: "Before" },
             ]}
             onChange={(view) => session.page({ editedView: view })}
+          />
+          <Segmented<ComparedAs>
+            label="Compare"
+            value={compared}
+            options={[
+              { value: "beside", label: "Side by side" },
+              { value: "swipe", label: "Swipe", title: "Both at full size, with a line between them to drag" },
+              { value: "difference", label: "Difference", title: "Where the two images differ, three times as bright" },
+            ]}
+            onChange={(next) => compareAs(session, next)}
           />
         </div>
       ) : null}

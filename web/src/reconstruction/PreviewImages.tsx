@@ -1,8 +1,9 @@
 // The images that go into a slice: a projection and its sinogram, with the lines that can be dragged. Not here: the slice (SliceView.tsx).
 
-import { useEffect, useRef, useState, type CSSProperties, type KeyboardEvent, type PointerEvent, type ReactNode } from "react";
-import type { GreyWindow } from "../geometry/greyWindow";
+import { useEffect, useRef, type CSSProperties, type ReactNode } from "react";
+import { DragLine, rounded } from "../components/DragLine";
 import { clamp } from "../geometry/vector";
+import type { GreyWindow } from "../geometry/greyWindow";
 import type { Recipe, ScanDescription, PreviewPosition, ReconstructionDraft } from "../protocol";
 import type { Preview } from "./previewQueue";
 import type { Previews } from "./previewStore";
@@ -34,7 +35,7 @@ export function Inputs({ scan, draft, previews, onChange }: InputsProps): ReactN
         <Canvas place="projection" preview={projection} />
         {axisBeside(0, slopeOf(recipe))}
         <RowRange scan={scan} draft={draft} onChange={onChange} />
-        <Line label="Row" title="The row that is shown as a slice" value={draft.row} count={scan.rows} step={1} onChange={(row) => onChange({ row })} />
+        <DragLine label="Row" title="The row that is shown as a slice" value={draft.row} count={scan.rows} step={1} onChange={(row) => onChange({ row })} />
       </Frame>
       <input
         className="workbench-view"
@@ -64,8 +65,8 @@ function RowRange({ scan, draft, onChange }: Omit<InputsProps, "previews">): Rea
     <>
       <div className="workbench-left-out" style={{ top: 0, height: share(first) }} />
       <div className="workbench-left-out" style={{ bottom: 0, height: share(scan.rows - stop) }} />
-      <Line label="First row" title="The first row of the volume" isEnd value={first} count={scan.rows} offset={0} step={1} onChange={(row) => onChange({ rows: range(Math.min(row, stop - binning), stop, scan.rows, binning) })} />
-      <Line label="Last row" title="The last row of the volume" isEnd value={stop - 1} count={scan.rows} offset={1} step={1} onChange={(row) => onChange({ rows: range(first, Math.max(row + 1, first + binning), scan.rows, binning) })} />
+      <DragLine label="First row" title="The first row of the volume" isEnd value={first} count={scan.rows} offset={0} step={1} onChange={(row) => onChange({ rows: range(Math.min(row, stop - binning), stop, scan.rows, binning) })} />
+      <DragLine label="Last row" title="The last row of the volume" isEnd value={stop - 1} count={scan.rows} offset={1} step={1} onChange={(row) => onChange({ rows: range(first, Math.max(row + 1, first + binning), scan.rows, binning) })} />
     </>
   );
 }
@@ -92,7 +93,7 @@ function Axis({ scan, recipe, beside, slope, onChange }: AxisProps): ReactNode {
           <line x1={center - away} x2={center + away} y1={0} y2={1} vectorEffect="non-scaling-stroke" />
         </svg>
       )}
-      <Line label="Axis" isUpright isFaint={slope !== 0} value={center + beside} count={columns} step={CENTER_STEP} onChange={(value) => onChange({ recipe: { ...recipe, center: rounded(value - beside, 0.01) } })} />
+      <DragLine label="Axis" isUpright isFaint={slope !== 0} value={center + beside} count={columns} step={CENTER_STEP} onChange={(value) => onChange({ recipe: { ...recipe, center: rounded(value - beside, 0.01) } })} />
     </>
   );
 }
@@ -144,62 +145,3 @@ export function Canvas({ place, preview, window = null }: CanvasProps): ReactNod
   }, [preview, window]);
   return <canvas ref={canvas} data-place={place} />;
 }
-
-interface LineProps {
-  label: string;
-  title?: string;
-  value: number;
-  /** Pixels there are across; pixel n has its middle at n. */
-  count: number;
-  /** Where in its pixel the line is: its middle, or an end. */
-  offset?: number;
-  step: number;
-  isUpright?: boolean;
-  isFaint?: boolean;
-  /** The end of a range. */
-  isEnd?: boolean;
-  onChange: (value: number) => void;
-}
-
-/** A line over an image, to be dragged or stepped. */
-export function Line({ label, title = label, value, count, offset = 0.5, step, isUpright = false, isFaint = false, isEnd = false, onChange }: LineProps): ReactNode {
-  const [isHeld, setHeld] = useState(false);
-  const put = (next: number): void => onChange(rounded(clamp(next, 0, count - 1), step));
-  const aim = (event: PointerEvent): void => {
-    const frame = event.currentTarget.parentElement?.getBoundingClientRect();
-    if (!isHeld || !frame) return;
-    const share = isUpright ? (event.clientX - frame.left) / frame.width : (event.clientY - frame.top) / frame.height;
-    put(share * count - offset);
-  };
-  const press = (event: KeyboardEvent): void => {
-    const way = { ArrowRight: 1, ArrowDown: isUpright ? -1 : 1, ArrowLeft: -1, ArrowUp: isUpright ? 1 : -1, PageUp: 10, PageDown: -10 }[event.key];
-    if (way === undefined) return;
-    event.preventDefault();
-    put(value + way * step * (event.shiftKey ? 10 : 1));
-  };
-  const place = `${clamp((100 * (value + offset)) / count, 0, 100)}%`;
-  return (
-    <div
-      className={`workbench-line${isUpright ? " is-upright" : ""}${isFaint ? " is-faint" : ""}${isEnd ? " is-end" : ""}`}
-      style={isUpright ? { left: place } : { top: place }}
-      role="slider"
-      tabIndex={0}
-      aria-label={label}
-      title={`${title}. Drag it, or use the arrow keys.`}
-      aria-orientation={isUpright ? "horizontal" : "vertical"}
-      aria-valuemin={0}
-      aria-valuemax={count - 1}
-      aria-valuenow={value}
-      onKeyDown={press}
-      onPointerDown={(event) => {
-        event.currentTarget.setPointerCapture(event.pointerId);
-        setHeld(true);
-      }}
-      onPointerMove={aim}
-      onPointerUp={() => setHeld(false)}
-      onPointerCancel={() => setHeld(false)}
-    />
-  );
-}
-
-export const rounded = (value: number, step: number): number => Number((Math.round(value / step) * step).toFixed(4));

@@ -1,12 +1,13 @@
 // The slice. Here: its image, zoomed and panned, the value under the cursor, the crop, before and after. Not here: its controls (SliceBar.tsx).
 
 import { useEffect, useEffectEvent, useRef, useState, type CSSProperties, type KeyboardEvent, type PointerEvent, type ReactNode } from "react";
+import { DragLine, rounded } from "../components/DragLine";
 import { short } from "../geometry/measures";
 import { clamp } from "../geometry/vector";
 import type { ReconstructionDraft, ScanDescription } from "../protocol";
 import { before, centerOf } from "./draft";
 import { valueAt } from "./greyImage";
-import { Canvas, Frame, Line, rounded, type Change } from "./PreviewImages";
+import { Canvas, Frame, type Change } from "./PreviewImages";
 import type { Preview } from "./previewQueue";
 import type { Previews } from "./previewStore";
 import { cropFrom, type Crop } from "./region";
@@ -85,7 +86,7 @@ export function Slice({ scan, draft, previews, tools, onChange, children }: Slic
         <>
           <span className="workbench-tag is-left">before</span>
           <span className="workbench-tag is-right">after</span>
-          <Line label="Before and after" isUpright value={split * 100} count={100} step={1} onChange={(place) => setSplit(place / 100)} />
+          <DragLine label="Before and after" isUpright value={split * 100} count={100} step={1} onChange={(place) => setSplit(place / 100)} />
         </>
       ) : null}
     </Frame>

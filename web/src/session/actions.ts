@@ -8,7 +8,7 @@ import { windowOf } from "../geometry/greyWindow";
 import type { Camera, SliceLayer } from "../protocol";
 import { nextRadius, paintedLayer } from "../slices/painting";
 import { areSlicesShown, canControl, isComparing, isEmptyScene, isOwner, sceneOf } from "../state/selectors";
-import type { Layout, PageState } from "../state/state";
+import type { ComparedAs, Layout, PageState } from "../state/state";
 import { animateCamera } from "./cameraAnimation";
 import { isNarrow, type Session } from "./session";
 
@@ -92,7 +92,7 @@ export const ACTIONS = {
   smallerBrush: { name: "Smaller brush", group: "Tools", keys: ["["], run: resizeBrush(-1), isAllowed: canPaint },
   largerBrush: { name: "Larger brush", group: "Tools", keys: ["]"], run: resizeBrush(1), isAllowed: canPaint },
   measure: { name: "Measure", group: "Tools", keys: ["m"], run: toggleMeasuring, isAllowed: canControlScene },
-  compare: { name: "Compare side by side", group: "Tools", keys: ["b"], run: toggleCompare, isAllowed: canControlScene },
+  compare: { name: "Compare two scenes", group: "Tools", keys: ["b"], run: toggleCompare, isAllowed: canControlScene },
   capture: { name: "Image or movie", group: "Tools", keys: ["p"], run: (session) => session.openDialog("capture"), isAllowed: canUseScene },
   timeline: { name: "Key frames of a movie", group: "Tools", keys: ["k"], run: toggleTimeline, isAllowed: canControlScene },
   share: { name: "Share", group: "Page", keys: [], run: (session) => session.openDialog("share"), isAllowed: isOwner },
@@ -194,6 +194,11 @@ function toggleCompare(session: Session): void {
   const isOn = isComparing(session.store.get());
   session.page({ editedView: "main" });
   session.send({ type: "compare", is_on: !isOn });
+}
+
+export function compareAs(session: Session, compared: ComparedAs): void {
+  if (compared !== "beside") session.page({ overlay: compared });
+  session.send({ type: "arrange", arrangement: compared === "beside" ? "beside" : "over" });
 }
 
 /** In a narrow window there is no room for the panel beside it. */

@@ -19,7 +19,7 @@ import { MAX_EDGE, VERSION } from "../protocol";
 import type { Dialog, Interface, Notice } from "../state/state";
 import type { Store } from "../state/store";
 import { json, type Path } from "../state/scene";
-import { isComparing } from "../state/selectors";
+import { comparedAs } from "../state/selectors";
 import { SliceSender, CameraSender } from "./cameraSender";
 import { type CarriedDraft, draftIn, withDraft } from "./carriedDraft";
 import { SceneEditor } from "./sceneEditor";
@@ -122,7 +122,7 @@ export class Session {
 
   /** Width of the image of a scene over its height. */
   get aspect(): number {
-    return this.size.width / (isComparing(this.store.get()) ? 2 : 1) / this.size.height;
+    return this.size.width / (comparedAs(this.store.get()) === "beside" ? 2 : 1) / this.size.height;
   }
 
   look(camera: Camera, isMoving: boolean): void {

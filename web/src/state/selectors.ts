@@ -2,7 +2,7 @@
 
 import type { Camera, LayerDescription, Scene, SliceAxis, VolumeLayer } from "../protocol";
 import { changedBy } from "./scene";
-import type { PageState } from "./state";
+import type { ComparedAs, PageState } from "./state";
 
 let last: { server: PageState["server"]; sent: unknown; queued: unknown; view: string; scene: Scene | null } | null = null;
 
@@ -66,6 +66,13 @@ export function canControl(state: PageState): boolean {
 }
 
 export const isComparing = (state: PageState): boolean => (state.server?.other ?? null) !== null;
+
+/** How two scenes are compared; null where there is one. */
+export function comparedAs(state: PageState): ComparedAs | null {
+  if (!isComparing(state)) return null;
+  return state.server?.arrangement === "over" ? state.interface.overlay : "beside";
+}
+
 const AXES: readonly SliceAxis[] = ["z", "y", "x"];
 const WITH_OBLIQUE: readonly SliceAxis[] = [...AXES, "oblique"];
 

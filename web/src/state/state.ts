@@ -39,6 +39,8 @@ export type ConnectionState =
 /** side: slices beside the scene; four: all of the same size; slices: without the scene. */
 export type Layout = "side" | "four" | "slices";
 export type LayerKind = "volumes" | "points" | "meshes";
+/** Of two scenes: side by side; one over the other up to a line; where their images differ. */
+export type ComparedAs = "beside" | "swipe" | "difference";
 export type Tool = "turn" | "paint" | "erase" | MeasureKind;
 
 /** label: what is painted. radius: in voxels of the labels. isBall: in all directions, not only in the slice. isOnlyEmpty:
@@ -106,6 +108,8 @@ export interface Interface {
   /** The label that was picked, and its layer. */
   label: { layer: number; label: number } | null;
   editedView: View;
+  /** How two scenes are compared whose images lie over each other. */
+  overlay: Exclude<ComparedAs, "beside">;
   isTimelineOpen: boolean;
   /** Of the movie that is made. */
   movieKeys: readonly MovieKey[];
@@ -214,6 +218,7 @@ export const BEGINNING: PageState = {
     chosen: { kind: "volumes", index: 0 },
     label: null,
     editedView: "main",
+    overlay: "swipe",
     isTimelineOpen: false,
     movieKeys: [],
   },

@@ -98,5 +98,6 @@ export const STATE: SceneState = {
   request: "",
   can_undo: false,
   can_redo: false,
+  arrangement: "beside",
   type: "state",
 };

@@ -152,7 +152,7 @@ class FrameScheduler:
         history = self._history
         wanted = (history.scene,) if history.other is None else (history.scene, history.other)
         scenes = tuple(self.drawable(scene) for scene in wanted)
-        width, height = max(MIN_EDGE, self.size[0] // len(scenes)), max(MIN_EDGE, self.size[1])
+        width, height = max(MIN_EDGE, self.size[0] // history.columns), max(MIN_EDGE, self.size[1])
         scale = 1.0 if is_exact else self._level().scale
         size = (max(MIN_EDGE, round(width * scale)), max(MIN_EDGE, round(height * scale)))
         views = tuple(

@@ -16,6 +16,7 @@ from pellucid.instance.protocol.http_bodies import Path
 from pellucid.instance.protocol.reconstruction import ReconstructionDraft
 from pellucid.instance.protocol.shared_types import (
     STRICT,
+    Arrangement,
     Capability,
     Change,
     Edge,
@@ -132,6 +133,15 @@ class Compare:
     is_on: bool
     request: Request = ""
     type: Literal["compare"] = "compare"
+
+
+@dataclass(frozen=True)
+class Arrange:
+    """Put the images of the two scenes that are compared side by side, or one over the other."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = STRICT
+    arrangement: Arrangement
+    type: Literal["arrange"] = "arrange"
 
 
 @dataclass(frozen=True)
@@ -268,17 +278,17 @@ class SaveDraft:
 
 
 Incoming = (
-    Prove | Hello | Resize | SetCamera | Patch | Undo | Redo | Compare | Slices | ShowSlices | Probe | ProbeSlice
-    | Acknowledge | AcknowledgeSlice | RequestKeyFrame | RequestControls | HandOverControls | KeepAlive | CancelTask
-    | SaveDraft
+    Prove | Hello | Resize | SetCamera | Patch | Undo | Redo | Compare | Arrange | Slices | ShowSlices | Probe
+    | ProbeSlice | Acknowledge | AcknowledgeSlice | RequestKeyFrame | RequestControls | HandOverControls | KeepAlive
+    | CancelTask | SaveDraft
 )  # fmt: skip
 
 NEEDED: dict[type[Incoming], Capability] = {
     Prove: "view", Hello: "view", Resize: "view", Acknowledge: "view", RequestKeyFrame: "view", Probe: "view",
     ShowSlices: "view", ProbeSlice: "view", AcknowledgeSlice: "view",
-    SetCamera: "control", Patch: "control", Undo: "control", Redo: "control", Compare: "control", Slices: "control",
-    RequestControls: "control", HandOverControls: "control", KeepAlive: "control", CancelTask: "control",
-    SaveDraft: "own",
+    SetCamera: "control", Patch: "control", Undo: "control", Redo: "control", Compare: "control", Arrange: "control",
+    Slices: "control", RequestControls: "control", HandOverControls: "control", KeepAlive: "control",
+    CancelTask: "control", SaveDraft: "own",
 }  # fmt: skip
 """A Patch that names another source needs ``own`` all the same."""
-NEEDS_CONTROLS = (SetCamera, Patch, Undo, Redo, Compare, Slices)
+NEEDS_CONTROLS = (SetCamera, Patch, Undo, Redo, Compare, Arrange, Slices)

@@ -13,6 +13,7 @@ from typing import Literal
 from pellucid.instance.protocol.reconstruction import ReconstructionRun, ScanDraft
 from pellucid.instance.protocol.shared_types import (
     VERSION,
+    Arrangement,
     Capability,
     Choices,
     Client,
@@ -88,6 +89,7 @@ class SceneState:
     request: str = ""
     can_undo: bool = False
     can_redo: bool = False
+    arrangement: Arrangement = "beside"
     type: Literal["state"] = "state"
 
 

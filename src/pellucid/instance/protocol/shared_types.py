@@ -36,6 +36,8 @@ Capability = Literal["view", "control", "own"]
 """view: see pixels. control: also camera and settings. own: also code, paths, retrieval and sharing."""
 Encoding = Literal["jpeg", "png", "h264"]
 View = Literal["main", "other"]
+Arrangement = Literal["beside", "over"]
+"""Of the images of two scenes that are compared: side by side, or one over the other, each as large as the page's."""
 """other: the second scene, where two are compared side by side."""
 Axis = Literal["z", "y", "x"]
 ExportFormat = Literal["tiff", "nrrd", "zarr"]

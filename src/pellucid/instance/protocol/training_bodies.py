@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field
 
-from pellucid.instance.protocol.shared_types import CLOSED
+from pellucid.instance.protocol.shared_types import CLOSED, Arrangement
 
 Number = Annotated[float, Field(ge=-1e6, le=1e6)]
 Corner = tuple[Number, Number, Number]
@@ -37,6 +37,7 @@ class Comparison:
 
     __pydantic_config__: ClassVar[ConfigDict] = CLOSED
     is_on: bool
+    arrangement: Arrangement = "beside"
 
 
 BODIES = (TrainingState, Comparison)

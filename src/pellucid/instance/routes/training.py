@@ -35,5 +35,6 @@ async def compare(request: Comparison, session: Here, has: Has) -> Revision:
     session.controls.require_free(has)
     scene = session.history.scene
     session.delivery.forget()
+    session.history.arrangement = request.arrangement
     session.change(ScenePair(scene, scene if request.is_on else None))
     return Revision(session.history.revision)

@@ -32,7 +32,7 @@ class CameraFitter:
     def aspect(self) -> float:
         """Width of the image of a scene over its height."""
         width, height = self._session.picturing.size
-        return width / (1 if self._session.history.other is None else 2) / height
+        return width / self._session.history.columns / height
 
     async def fit(self, scene: Scene, aspect: float | None = None, is_from_here: bool = False) -> Camera:
         """A camera that sees all that a scene shows, from the side of its first view, or from where the camera is."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pellucid.errors import InvalidInput, SceneChanged
-from pellucid.instance.protocol.shared_types import Change, View
+from pellucid.instance.protocol.shared_types import Arrangement, Change, View
 from pellucid.instance.scene.edits import sources, with_changes
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.scene import Scene
@@ -32,7 +32,8 @@ class ScenePair:
 
 class History:
     """Moving the camera makes no revision, and undo leaves it where it is; unless something else is shown then: what
-    shares no source with what was shown comes back with the camera that it was left with."""
+    shares no source with what was shown comes back with the camera that it was left with. arrangement: of the images of
+    two scenes; no step of undo either."""
 
     def __init__(self, scene: Scene) -> None:
         self._now = ScenePair(scene)
@@ -40,6 +41,7 @@ class History:
         self._before: deque[ScenePair] = deque(maxlen=MAX_STEPS)
         self._after: list[ScenePair] = []
         self._run = ""
+        self.arrangement: Arrangement = "beside"
 
     @property
     def pair(self) -> ScenePair:
@@ -52,6 +54,11 @@ class History:
     @property
     def other(self) -> Scene | None:
         return self._now.other
+
+    @property
+    def columns(self) -> int:
+        """How many images stand side by side."""
+        return 2 if self.other is not None and self.arrangement == "beside" else 1
 
     @property
     def can_undo(self) -> bool:

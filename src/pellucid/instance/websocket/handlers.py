@@ -28,6 +28,7 @@ INPUT = (
     client_messages.Undo,
     client_messages.Redo,
     client_messages.Compare,
+    client_messages.Arrange,
     client_messages.Slices,
     client_messages.KeepAlive,
     client_messages.SaveDraft,
@@ -80,6 +81,8 @@ def _rest(session: Session, member: ConnectedClient, message: client_messages.In
             session.delivery.forget()
             session.change(ScenePair(scene, scene if is_on else None), member.id, request)
             session.fitter.adapt()  # Each of the two images has half the width.
+        case client_messages.Arrange(arrangement):
+            session.arrange(arrangement, member.id)
         case client_messages.RequestControls():
             session.controls.request(member.id)
             session.controls_changed()

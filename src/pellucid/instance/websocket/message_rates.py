@@ -24,6 +24,7 @@ MAX_PER_SECOND: dict[type[client_messages.Incoming], float] = {
     client_messages.Undo: 20,
     client_messages.Redo: 20,
     client_messages.Compare: 10,
+    client_messages.Arrange: 10,
     client_messages.Slices: 120,
     client_messages.ShowSlices: 60,
     client_messages.Probe: 30,
