@@ -10,12 +10,14 @@ marked only while a test runs that uses it.
 
 import asyncio
 from asyncio.events import _set_running_loop
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.waiting import TIMEOUT_MS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -28,6 +30,13 @@ renderer and the browser four times as long."""
 
 def uses_browser(item: pytest.Item) -> bool:
     return "browser" in getattr(item, "fixturenames", ())
+
+
+def _opened(make: Callable[..., Any], **options: Any) -> Any:
+    """A context or a page in which nothing fails because the machine is busy: Playwright would wait for 30 s at most."""
+    made = make(**{"device_scale_factor": SCALE, **options})
+    made.set_default_timeout(TIMEOUT_MS)
+    return made
 
 
 class SharedBrowser:
@@ -54,7 +63,7 @@ class SharedBrowser:
             self._loop = asyncio.get_running_loop()
             launched = playwright.chromium.launch(executable_path=program, args=FLAGS)
             for name in ("new_context", "new_page"):
-                setattr(launched, name, partial(getattr(launched, name), device_scale_factor=SCALE))
+                setattr(launched, name, partial(_opened, getattr(launched, name)))
             yield launched
             _set_running_loop(self._loop)  # The last test need not have used it.
             launched.close()

@@ -3,7 +3,10 @@
 import time
 from collections.abc import Callable
 
-TIMEOUT_S = 15.0
+TIMEOUT_S = 120.0
+"""How long a test waits for an event: longer than a busy machine takes. Only a test that fails waits for all of it."""
+
+TIMEOUT_MS = int(1000 * TIMEOUT_S)
 POLL_S = 0.02
 
 

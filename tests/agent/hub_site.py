@@ -24,9 +24,8 @@ import httpx
 from websockets.sync.client import ClientConnection, connect
 
 from tests.suite_report import ROOT, everybodys_python
-from tests.waiting import wait_until
+from tests.waiting import TIMEOUT_S, wait_until
 
-TIMEOUT_S = 120.0
 OVER = ("ended", "failed", "lost")
 
 

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import httpx
 
+from tests.waiting import TIMEOUT_S
+
 NOBODY = 65534
-TIMEOUT_S = 120.0
 SECRET = re.compile(r"[A-Za-z0-9_.-]{16,}")
 # Run by another user's Python, who can read nothing here: standard library alone, given as an argument.
 PROGRAM = r"""

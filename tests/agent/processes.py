@@ -20,9 +20,8 @@ from pellucid.agent.lease import holder
 from pellucid.client.agent_client import AgentClient
 from pellucid.jobs.process_identity import ProcessId
 from tests.suite_report import ROOT
-from tests.waiting import wait_until
+from tests.waiting import TIMEOUT_S, wait_until
 
-TIMEOUT_S = 120.0
 # The lease of an agent of another machine is watched for a minute, which is too long for a test.
 QUICK_LEASE = """
 from pellucid.agent import lease, main

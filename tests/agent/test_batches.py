@@ -9,8 +9,8 @@ import pytest
 
 from pellucid.agent.jobs.batches import BatchRequest
 from pellucid.errors import InvalidInput
-from tests.agent.processes import TIMEOUT_S, AgentProcess, agent
-from tests.waiting import wait_until
+from tests.agent.processes import AgentProcess, agent
+from tests.waiting import TIMEOUT_S, wait_until
 
 CONVERT = ("convert", "{file}", "{folder}/{stem}.zarr")
 

@@ -13,7 +13,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from pellucid.volume.sample_volume import sample
 from tests.agent.processes import AgentProcess, agent
 from tests.tomo.small_scan import write_scan
-from tests.web.browsing import TIMEOUT_MS, wait_for_rest
+from tests.waiting import TIMEOUT_MS
+from tests.web.browsing import wait_for_rest
 
 SHORT = {"width": 1280, "height": 720}
 
@@ -68,7 +69,7 @@ def open_viewer(page: Page, name: str) -> None:
     """As a person does, from its card; until it shows something."""
     viewer_card = page.get_by_role("article", name=name, exact=True).first
     link = viewer_card.get_by_role("button", name="Open", exact=True)
-    expect(link).to_be_visible(timeout=2 * TIMEOUT_MS)
+    expect(link).to_be_visible(timeout=TIMEOUT_MS)
     with page.expect_popup() as viewer:
         link.click()
     wait_for_rest(viewer.value)
@@ -122,7 +123,7 @@ def test_an_empty_viewer_opens_the_files_that_the_agents_page_shows(page: Page, 
     press(page, "Start")
     link = card(page, "viewer").get_by_role("button", name="Open", exact=True)
     with page.expect_popup() as popup:
-        link.click(timeout=2 * TIMEOUT_MS)
+        link.click(timeout=TIMEOUT_MS)
     viewer = popup.value
     viewer.get_by_role("button", name="Open a file").first.click(timeout=TIMEOUT_MS)
     drawer = viewer.get_by_role("complementary", name="Files")
@@ -145,7 +146,7 @@ def test_a_scan_is_reconstructed_and_the_volume_opened(page: Page) -> None:
     task = card(page, "reconstruct scan.h5")
     expect(task).to_be_visible(timeout=TIMEOUT_MS)
     result = task.get_by_role("button", name="Open result")
-    expect(result).to_be_visible(timeout=4 * TIMEOUT_MS)
+    expect(result).to_be_visible(timeout=TIMEOUT_MS)
     expect(page.locator("#entries")).to_contain_text("scan-volume.zarr", timeout=TIMEOUT_MS)
     result.click()
     open_viewer(page, "scan-volume")
@@ -159,7 +160,7 @@ def test_a_batch_converts_every_file(page: Page, scans: Path) -> None:
     expect(page.get_by_label("Output")).to_have_value("{folder}/{stem}.zarr")
     press(page, "Start")
     batch = card(page, "batch of 3")
-    expect(batch).to_contain_text("3 done", timeout=4 * TIMEOUT_MS)
+    expect(batch).to_contain_text("3 done", timeout=TIMEOUT_MS)
     assert sorted(path.name for path in (scans / "below").glob("*.zarr")) == [f"part-{n}.zarr" for n in range(3)]
     batch.get_by_text("All 3").click()
     expect(batch.get_by_role("button", name="Open result")).to_have_count(3)

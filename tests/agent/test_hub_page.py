@@ -9,7 +9,8 @@ from playwright.sync_api import Browser, expect
 from pellucid.volume.sample_volume import sample
 from tests.agent.hub_site import Person, RunningHub
 from tests.agent.test_home import card, choose, press
-from tests.web.browsing import TIMEOUT_MS, pixels, wait_for_rest
+from tests.waiting import TIMEOUT_MS
+from tests.web.browsing import pixels, wait_for_rest
 
 
 def test_a_person_logs_in_and_sees_an_image(hub: RunningHub, ada: Person, browser: Browser) -> None:
@@ -27,13 +28,13 @@ def test_a_person_logs_in_and_sees_an_image(hub: RunningHub, ada: Person, browse
     page.get_by_label("Username").fill(ada.name)
     page.get_by_label("Password").fill(ada.password)
     page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(re.compile(f"{ada.prefix}/$"), timeout=2 * TIMEOUT_MS)
+    page.wait_for_url(re.compile(f"{ada.prefix}/$"), timeout=TIMEOUT_MS)
     choose(page, "ball.npy")
     press(page, "View")
     page.get_by_label("GPUs").fill("0")
     press(page, "Start")
     link = card(page, "ball").get_by_role("button", name="Open", exact=True)
-    expect(link).to_be_visible(timeout=2 * TIMEOUT_MS)
+    expect(link).to_be_visible(timeout=TIMEOUT_MS)
     with page.expect_popup() as opened:
         link.click()
     wait_for_rest(opened.value)

@@ -17,8 +17,8 @@ from websockets.typing import Origin
 from pellucid.instance.access.proofs import sign
 from pellucid.instance.protocol.shared_types import VERSION
 from pellucid.volume.sample_volume import sample
-from tests.agent.processes import TIMEOUT_S, AgentProcess, agent, shown_by_processes
-from tests.waiting import wait_until
+from tests.agent.processes import AgentProcess, agent, shown_by_processes
+from tests.waiting import TIMEOUT_S, wait_until
 
 
 @pytest.fixture(scope="module")

@@ -16,10 +16,10 @@ from pellucid.agent.proxy.request_head import RequestHead
 from pellucid.agent.proxy.server import MAX_WAITING, ClientEnd, ReverseProxy, ViewerEnd
 from pellucid.instance.access.loopback import listen_on_loopback
 from pellucid.transport.connections import ConnectionRegistry, raise_descriptor_limit
+from tests.waiting import TIMEOUT_S
 
 ID = "0123456789"
 HEAD = f"GET /i/{ID}/ws HTTP/1.1\r\nHost: here\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n".encode()
-TIMEOUT_S = 120.0
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 

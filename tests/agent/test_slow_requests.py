@@ -6,7 +6,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from pellucid.transport.connections import MAX_WAITING, raise_descriptor_limit
-from tests.agent.processes import TIMEOUT_S, agent
+from tests.agent.processes import agent
+from tests.waiting import TIMEOUT_S
 
 SLOW_BODY = b"POST /api/session HTTP/1.1\r\nHost: here\r\nContent-Length: 1000\r\n\r\n{"
 COUNT = 3 * MAX_WAITING

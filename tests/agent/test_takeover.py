@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from pellucid.volume.sample_volume import sample
 from tests.agent.impostor import doors_opened, impostor
 from tests.agent.processes import AgentProcess, agent
-from tests.waiting import wait_until
-from tests.web.browsing import TIMEOUT_MS, Viewer, opened, see, wait_for_rest
+from tests.waiting import TIMEOUT_MS, wait_until
+from tests.web.browsing import Viewer, opened, see, wait_for_rest
 
 DOUBT = "The server at this address is not the viewer that opened this page."
 

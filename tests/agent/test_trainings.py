@@ -11,8 +11,8 @@ from playwright.sync_api import Browser, expect
 
 from pellucid.agent.jobs.trainings import TaskTraining
 from tests.agent.processes import AgentProcess, agent
+from tests.waiting import TIMEOUT_MS
 
-TIMEOUT_MS = 120_000
 """PyTorch is imported, the network learns."""
 SIZE = {"width": 1280, "height": 800}
 

@@ -10,10 +10,9 @@ from torch import Tensor, nn
 from pellucid.client.viewer import Viewer
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.protocol import Voxels
-from tests.waiting import wait_until
+from tests.waiting import TIMEOUT_S, wait_until
 
 SHAPE = (20, 40, 36)
-TIMEOUT_S = 90.0
 SOURCE = """
 import time
 import torch

@@ -10,10 +10,9 @@ from pellucid.client.viewer import Viewer
 from pellucid.errors import InvalidInput, NotFound, PellucidError
 from pellucid.formats.protocol import Voxels
 from tests.infer.small_networks import convolution, endless, super_resolution
-from tests.waiting import wait_until
+from tests.waiting import TIMEOUT_S, wait_until
 
 SHAPE = (12, 40, 44)
-TIMEOUT_S = 60.0
 
 
 @pytest.fixture

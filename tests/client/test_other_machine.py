@@ -20,7 +20,6 @@ from tests.suite_report import MACHINE, ROOT
 from tests.transport.namespaces import TwoHosts, entered, two_hosts
 
 SHAPE = (24, 256, 256)
-TIMEOUT_S = 120
 
 
 @dataclass(frozen=True)

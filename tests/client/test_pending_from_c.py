@@ -19,9 +19,7 @@ from tests.agent.processes import end_everything
 from tests.client.test_pending import SLURM
 from tests.slurm_cluster import SlurmCluster
 from tests.suite_report import ROOT
-from tests.waiting import wait_until
-
-TIMEOUT_S = 120.0
+from tests.waiting import TIMEOUT_S, wait_until
 
 
 @pytest.fixture(scope="module")

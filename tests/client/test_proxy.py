@@ -16,8 +16,8 @@ from websockets.typing import Origin
 import pellucid
 from pellucid.instance.access.proofs import sign
 from pellucid.instance.protocol.shared_types import VERSION
+from tests.waiting import TIMEOUT_S
 
-TIMEOUT_S = 120
 SERVED = re.compile(r"http://127\.0\.0\.1:(\d+)/lab-less/")
 
 

@@ -27,9 +27,8 @@ from pellucid.errors import (
 from pellucid.instance.lifecycle import viewer_records
 from pellucid.instance.lifecycle.viewer_records import ViewerRecord
 from tests.suite_report import ROOT
-from tests.waiting import wait_until
+from tests.waiting import TIMEOUT_S, wait_until
 
-TIMEOUT_S = 120.0
 PROGRAM = "import pellucid; viewer = pellucid.start(device='cpu', keep={keep}); print(viewer.url, flush=True); {then}"
 
 

@@ -12,9 +12,8 @@ from playwright.sync_api import Browser, expect
 
 import pellucid
 from pellucid.client import widget
-from tests.waiting import wait_until
+from tests.waiting import TIMEOUT_MS, wait_until
 
-TIMEOUT_MS = 120_000
 # What a notebook gives a widget, and nothing more. The kernel's answers are those of ViewerWidget.
 NOTEBOOK = """<!doctype html><title>notebook</title><div id="cell"></div><script type="module">
 import widget from "./widget.js";

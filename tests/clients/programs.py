@@ -12,9 +12,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tests.contracts.lanes import reply
+from tests.waiting import TIMEOUT_S
 
 VALGRIND = ("valgrind", "--quiet", "--leak-check=full", "--errors-for-leak-kinds=definite", "--error-exitcode=99")
-TIMEOUT_S = 120.0
 
 
 def _ucx_folder() -> str:

@@ -17,8 +17,9 @@ from pellucid.client.job_viewers import PendingViewer
 from pellucid.client.scene.labels import ViewerLabels
 from pellucid.client.scene.layers import ViewerLayers
 from pellucid.client.viewer import Viewer
-from tests.clients.programs import TIMEOUT_S, VALGRIND
+from tests.clients.programs import VALGRIND
 from tests.suite_report import ROOT
+from tests.waiting import TIMEOUT_S
 
 FOLDER = ROOT / "clients" / "c"
 HEADER = (FOLDER / "pellucid.h").read_text()

@@ -22,10 +22,11 @@ import pytest
 
 import pellucid
 from tests.agent.processes import end_everything
-from tests.clients.programs import TIMEOUT_S, VALGRIND
+from tests.clients.programs import VALGRIND
 from tests.infer.small_networks import convolution
 from tests.transport.namespaces import two_hosts
 from tests.transport.relay import Relay
+from tests.waiting import TIMEOUT_S
 
 STEPS = ("query", "named", "screenshot", "allocate", "stream", "render_points", "load", "shutdown")
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.clients.programs import TIMEOUT_S
 from tests.suite_report import ROOT
 from tests.transport.namespaces import TwoHosts, two_hosts
+from tests.waiting import TIMEOUT_S
 
 SECTION = (ROOT / "README.md").read_text().partition("## Send from another machine\n")[2].partition("\n## ")[0]
 Z, Y, X = np.ogrid[-64:64, -64:64, -64:64]

@@ -28,8 +28,7 @@ from pellucid.instance.session import Session, SessionOptions
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.scene import Scene
 from pellucid.workers.process import Deadlines
-
-TIMEOUT_S = 120
+from tests.waiting import TIMEOUT_S
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ from pellucid.instance.routes.static_page import page_files
 from pellucid.instance.server import HOST, Instance
 from pellucid.instance.session import SessionOptions
 from pellucid.instance.websocket import connection
-from tests.instance.loopback import TIMEOUT_S, Page, address, begun, http, interface, open_page, proved, secret
+from tests.instance.loopback import Page, address, begun, http, interface, open_page, proved, secret
+from tests.waiting import TIMEOUT_S
 
 # What each route needs. A route that is not listed fails the test below.
 ROUTES: dict[str, Capability] = {

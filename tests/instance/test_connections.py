@@ -17,8 +17,9 @@ from pellucid.instance.server import HOST, Instance
 from pellucid.instance.session import SessionOptions
 from pellucid.instance.websocket import connection
 from pellucid.transport.connections import MAX_GUESTS, MAX_WAITING, raise_descriptor_limit
-from tests.instance.loopback import TIMEOUT_S, Page, address, begun, http, open_page, proved, running, secret, served
+from tests.instance.loopback import Page, address, begun, http, open_page, proved, running, secret, served
 from tests.transport.certificates import make_certificate
+from tests.waiting import TIMEOUT_S
 
 IDLE = 1200
 

@@ -16,8 +16,8 @@ from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.simulation.detector import Detector, Faults, simulate, write_nxtomo
 from pellucid.tomo.simulation.phantoms import foam
 from pellucid.volume.volume import open_volume
-from tests.instance.loopback import TIMEOUT_S, http, open_page, running
-from tests.waiting import wait_until
+from tests.instance.loopback import http, open_page, running
+from tests.waiting import TIMEOUT_S, wait_until
 
 COLUMNS, ROWS = 32, 12
 REGIONS = [

@@ -13,9 +13,7 @@ from pellucid.instance.server import Instance
 from pellucid.volume.sample_volume import sample
 from tests.instance.loopback import http, running
 from tests.small_disk import fill, small_disk
-from tests.waiting import wait_until
-
-TIMEOUT_S = 120.0
+from tests.waiting import TIMEOUT_S, wait_until
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import not_a_server_error
 
 from pellucid.instance.server import HOST, Instance
-from tests.instance.loopback import TIMEOUT_S, http, interface, open_page
+from tests.instance.loopback import http, interface, open_page
+from tests.waiting import TIMEOUT_S
 
 SCHEMA = schemathesis.openapi.from_dict(interface())
 EXAMPLES = 6

@@ -18,7 +18,8 @@ from pellucid.instance.input_pacing import (
     PacedProtocol,
 )
 from pellucid.instance.server import HOST, Instance
-from tests.instance.loopback import TIMEOUT_S, http, running
+from tests.instance.loopback import http, running
+from tests.waiting import TIMEOUT_S
 
 MASK = bytes([1, 2, 3, 4])
 FLOOD = 40_000

@@ -22,9 +22,8 @@ from pellucid.instance.lifecycle import scratch_folders
 from pellucid.workers.channel import MessageChannel
 from tests.suite_report import ROOT
 from tests.tomo.small_scan import PIXEL_UM, write_scan
-from tests.waiting import wait_until
+from tests.waiting import TIMEOUT_S, wait_until
 
-TIMEOUT_S = 120.0
 # Ends a program by SIGTERM at the moment at which a function has done its work.
 ENDED_AT = """
 import importlib, os, signal, sys

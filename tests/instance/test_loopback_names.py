@@ -14,8 +14,9 @@ from pellucid.errors import InvalidInput
 from pellucid.instance.access.loopback import IPV6_LOOPBACK, listen_everywhere, listen_on_loopback, new_host_name
 from pellucid.instance.server import HOST, Instance
 from pellucid.instance.session import SessionOptions
-from tests.instance.loopback import TIMEOUT_S, running, served
+from tests.instance.loopback import running, served
 from tests.transport.certificates import make_certificate
+from tests.waiting import TIMEOUT_S
 
 
 def has_ipv6() -> bool:

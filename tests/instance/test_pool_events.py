@@ -13,8 +13,7 @@ from pellucid.workers.protocol import requests
 from pellucid.workers.roles import SERVICES
 from tests.instance.loopback import open_page, running
 from tests.suite_report import ROOT
-
-TIMEOUT_S = 120
+from tests.waiting import TIMEOUT_S
 
 
 def test_what_a_role_announces_is_drawn_and_its_loss_is_reported(

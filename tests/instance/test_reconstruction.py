@@ -25,9 +25,9 @@ from pellucid.tomo.scan_files.assembly import ScanOptions
 from pellucid.tomo.scan_files.registry import open_scan
 from pellucid.volume.slice_sheet import grey_levels
 from pellucid.volume.volume import open_volume
-from tests.instance.loopback import TIMEOUT_S, Page, address, begun, http, open_page, proved, running
+from tests.instance.loopback import Page, address, begun, http, open_page, proved, running
 from tests.tomo.small_scan import AXIS, COLUMNS, MU_PER_CM, PIXEL_UM, inside, write_scan
-from tests.waiting import wait_until
+from tests.waiting import TIMEOUT_S, wait_until
 
 OPTIONS = {"projections": "", "flats": "", "darks": "", "angles": "", "pixel_size_um": PIXEL_UM, "is_repaired": True}
 

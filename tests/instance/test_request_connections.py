@@ -13,7 +13,7 @@ from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.instance.routes.dependencies import while_connected
 from pellucid.instance.scene import painting
 from pellucid.volume.brush import BrushPath
-from tests.instance.loopback import TIMEOUT_S
+from tests.waiting import TIMEOUT_S
 
 
 class Connection:

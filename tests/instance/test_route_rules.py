@@ -29,7 +29,8 @@ from pellucid.instance.protocol.shared_types import MAX_UPLOAD_BYTES, Capability
 from pellucid.instance.server import HOST, Instance
 from pellucid.instance.session import Session, SessionOptions
 from pellucid.jobs.site import Site
-from tests.instance.loopback import TIMEOUT_S, secret
+from tests.instance.loopback import secret
+from tests.waiting import TIMEOUT_S
 
 PIECE = bytes(64 * 1024)
 STREAMED = {"PUT /api/arrays/{id}", "PUT /api/files/content", "PUT /api/upload"}

@@ -25,7 +25,8 @@ from pellucid.instance.protocol.shared_types import VERSION
 from pellucid.instance.server import Instance
 from pellucid.instance.websocket import message_rates
 from tests.clock import Clock
-from tests.instance.loopback import TIMEOUT_S, Page, address, begun, http, open_page, proved, running
+from tests.instance.loopback import Page, address, begun, http, open_page, proved, running
+from tests.waiting import TIMEOUT_S
 
 OWN = "http://127.0.0.1:8000/"
 DIRECT = AccessChannel(OWN)

@@ -12,9 +12,9 @@ import pytest
 from pellucid.transport import async_acceptor
 from pellucid.transport.async_acceptor import LOG_EVERY_S, AsyncAcceptor, LimitedLog
 from pellucid.transport.connections import ConnectionRegistry
+from tests.waiting import TIMEOUT_S
 
 FAILURES = 200
-TIMEOUT_S = 120.0
 
 
 class WithoutDescriptors(socket.socket):

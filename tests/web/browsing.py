@@ -26,6 +26,7 @@ from pellucid.rendering.frame import Frame
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import VERSION, Scene
 from tests.suite_report import BROWSERS, ROOT
+from tests.waiting import TIMEOUT_MS
 
 UNUSED_FEATURES = (
     "AimEnabled", "DestroyProfileOnBrowserClose", "HttpsFirstBalancedModeAutoEnable", "HttpsUpgrades", "LensOverlay",
@@ -40,7 +41,6 @@ FLAGS = [
     *("--disable-software-rasterizer", "--disable-gpu-rasterization"),
     f"--disable-features={','.join(UNUSED_FEATURES)}",
 ]
-TIMEOUT_MS = 15_000
 POLL_MS = 50
 """Looking once per animation frame would keep the browser painting."""
 expect.set_options(timeout=TIMEOUT_MS)

@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
+from tests.waiting import TIMEOUT_MS
 from tests.web.browsing import (
     CANVAS,
-    TIMEOUT_MS,
     TOKEN,
     Viewer,
     drag,

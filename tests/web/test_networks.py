@@ -8,7 +8,8 @@ from playwright.sync_api import Page, expect
 
 from pellucid.volume.sample_volume import sample
 from tests.infer.small_networks import convolution
-from tests.web.browsing import TIMEOUT_MS, pixels, wait_for_scene
+from tests.waiting import TIMEOUT_MS
+from tests.web.browsing import pixels, wait_for_scene
 from tests.web.conftest import EDGE
 
 

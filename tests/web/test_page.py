@@ -41,7 +41,7 @@ def test_what_is_under_the_cursor_is_told(page: Page) -> None:
             page.mouse.move(x + away, y)
         return under.count() == 1 and "voxel" in under.inner_text()
 
-    wait_until(is_told, timeout_s=120.0)
+    wait_until(is_told)
 
 
 def test_a_drag_turns_and_rests_exactly(page: Page) -> None:
@@ -179,7 +179,7 @@ def test_a_face_of_the_box_is_dragged(page: Page) -> None:
 
 def test_two_scenes_stand_side_by_side(page: Page) -> None:
     page.keyboard.press("b")
-    expect(page.locator('canvas[data-view="other"]')).to_have_attribute("data-is-exact", "true", timeout=120_000)
+    expect(page.locator('canvas[data-view="other"]')).to_have_attribute("data-is-exact", "true")
     page.keyboard.press("b")
     expect(page.locator('canvas[data-view="other"]')).to_have_count(0)
 

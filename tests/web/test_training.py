@@ -10,7 +10,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from pellucid.volume.sample_volume import sample
 from tests.suite_report import ROOT
-from tests.web.browsing import TIMEOUT_MS, opened, pixels
+from tests.waiting import TIMEOUT_MS
+from tests.web.browsing import opened, pixels
 from tests.web.conftest import SIZE
 
 
@@ -41,7 +42,7 @@ def test_a_training_is_seen_beside_the_volume(browser: Browser, tmp_path: Path) 
 
 def check_training(page: Page) -> None:
     boxes = page.locator("svg.training g")
-    expect(boxes).to_have_count(16, timeout=4 * TIMEOUT_MS)
+    expect(boxes).to_have_count(16, timeout=TIMEOUT_MS)
     before = boxes.first.inner_html()
     expect(page.locator(".status")).to_contain_text("dB")
     expect(page.get_by_text("neural", exact=True)).to_be_visible()

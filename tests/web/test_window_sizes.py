@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.web.browsing import CANVAS, TIMEOUT_MS, Viewer, number, opened, show_slices, wait_for_rest
+from tests.waiting import TIMEOUT_MS
+from tests.web.browsing import CANVAS, Viewer, number, opened, show_slices, wait_for_rest
 
 WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 

@@ -17,8 +17,8 @@ from pellucid.workers.process import Deadlines, ExitReason
 from pellucid.workers.protocol.replies import FrameDrawn, ProgressReported, Stage
 from pellucid.workers.protocol.requests import Describe, ViewSpec
 from pellucid.workers.supervisor import SupervisedWorker
+from tests.waiting import TIMEOUT_S
 
-TIMEOUT_S = 120
 EDGE = 24
 SOURCE = "memory:ball"
 SPACING = (1.0, 0.5, 2.0)

@@ -24,7 +24,8 @@ from pellucid.workers.queries.describe import facts_of
 from pellucid.workers.queries.sources import MappedArray, Sources
 from pellucid.workers.supervisor import SupervisedWorker
 from tests.endless_hdf5 import write_endless_texts
-from tests.workers.conftest import EDGE, SOURCE, SPACING, TIMEOUT_S, Ear, small
+from tests.waiting import TIMEOUT_S
+from tests.workers.conftest import EDGE, SOURCE, SPACING, Ear, small
 
 VOXELS = sample(EDGE)
 

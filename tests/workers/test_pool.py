@@ -27,8 +27,8 @@ from pellucid.workers.roles import SERVICES, Role, RoleBesideRender
 from pellucid.workers.supervisor import SupervisedWorker
 from pellucid.workers.user_code.service import UserCodeService
 from tests.suite_report import ROOT
-from tests.waiting import wait_until
-from tests.workers.conftest import SOURCE, TIMEOUT_S, Ear, small
+from tests.waiting import TIMEOUT_S, wait_until
+from tests.workers.conftest import SOURCE, Ear, small
 
 DOUBLING = "tests.workers.doubling_service:DoublingService"
 DEADLINES: dict[RoleBesideRender, Deadlines] = {"compute": Deadlines(computing=1.0), "user_code": Deadlines()}

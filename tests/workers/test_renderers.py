@@ -18,7 +18,8 @@ from pellucid.volume.volume import open_volume
 from pellucid.workers.queries.sources import MappedArray
 from pellucid.workers.render.renderers import RendererGroup
 from pellucid.workers.supervisor import SupervisedWorker
-from tests.workers.conftest import EDGE, SOURCE, SPACING, TIMEOUT_S, Ear, handed_over, shaded, small
+from tests.waiting import TIMEOUT_S
+from tests.workers.conftest import EDGE, SOURCE, SPACING, Ear, handed_over, shaded, small
 
 
 @pytest.fixture

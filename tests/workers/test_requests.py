@@ -11,8 +11,7 @@ import pytest
 from pellucid.workers.channel import MessageChannel
 from pellucid.workers.main import HANDLERS, WorkerMain
 from pellucid.workers.protocol import messages, replies, requests
-
-TIMEOUT_S = 60
+from tests.waiting import TIMEOUT_S
 
 
 def test_the_render_worker_handles_requests_only() -> None:

@@ -12,7 +12,8 @@ from pellucid.errors import InvalidInput, PellucidError, ShadingInvalid, WorkerL
 from pellucid.rendering.scene import Scene
 from pellucid.workers.protocol.requests import Describe, ViewSpec
 from pellucid.workers.supervisor import SupervisedWorker
-from tests.workers.conftest import SOURCE, TIMEOUT_S, Ear, shaded, small
+from tests.waiting import TIMEOUT_S
+from tests.workers.conftest import SOURCE, Ear, shaded, small
 
 NULL = "return color * (*(volatile float*)0);"
 FOR_EVER = "volatile int go = 1; while (go) {} return color;"

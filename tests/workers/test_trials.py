@@ -18,7 +18,7 @@ from pellucid.workers.protocol.requests import DescribeScan, MakePreview, Subjec
 from pellucid.workers.queries.previews import shrunk, window
 from pellucid.workers.supervisor import SupervisedWorker
 from tests.tomo.small_scan import AXIS, COLUMNS, write_scan
-from tests.workers.conftest import TIMEOUT_S
+from tests.waiting import TIMEOUT_S
 
 OPTIONS = ScanOptions(pixel_size_um=5.0)
 

@@ -7,11 +7,11 @@ import numpy as np
 from playwright.sync_api import Page, expect
 
 from pellucid.volume.volume import open_volume
+from tests.waiting import TIMEOUT_MS
 from tests.web.browsing import POLL_MS, scene
 from tests.web.reconstruction.workbench import COLUMNS, ROWS, fill
 
 CLEAN = "canvas[data-side=after]"
-TIMEOUT_MS = 120_000
 """PyTorch is imported, slices are reconstructed, the network learns."""
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.web.browsing import TIMEOUT_MS, Viewer, drawn, peak_signal, pixels, see, wait_for_scene
+from tests.waiting import TIMEOUT_MS
+from tests.web.browsing import Viewer, drawn, peak_signal, pixels, see, wait_for_scene
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from playwright.sync_api import Browser, Page, expect
 from pellucid.tomo.pipeline.preview import SlicePreview
 from pellucid.tomo.scan_files.registry import open_scan
 from pellucid.volume.volume import open_volume
-from tests.web.browsing import TIMEOUT_MS, Viewer, opened, peak_signal, scene, see, wait_for_rest
+from tests.waiting import TIMEOUT_MS
+from tests.web.browsing import Viewer, opened, peak_signal, scene, see, wait_for_rest
 from tests.web.conftest import SIZE
 from tests.web.reconstruction.workbench import RECIPE, ROWS, VIEWS, center_of, choose_scan, exact, fill, own, settled
 

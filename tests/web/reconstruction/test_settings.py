@@ -16,7 +16,8 @@ from pellucid.tomo.correction.rings import RingSettings
 from pellucid.tomo.pipeline.preview import SlicePreview
 from pellucid.tomo.scan_files.assembly import ScanOptions
 from pellucid.tomo.scan_files.registry import open_scan
-from tests.web.browsing import TIMEOUT_MS, peak_signal, see
+from tests.waiting import TIMEOUT_MS
+from tests.web.browsing import peak_signal, see
 from tests.web.reconstruction.workbench import (
     AXIS,
     COLUMNS,

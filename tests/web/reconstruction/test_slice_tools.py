@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from pellucid.volume.volume import open_volume
-from tests.web.browsing import TIMEOUT_MS
+from tests.waiting import TIMEOUT_MS
 from tests.web.reconstruction.workbench import COLUMNS, ROWS, exact, fill
 from tests.web.test_window_sizes import cut_off
 

@@ -8,7 +8,8 @@ import tifffile
 from playwright.sync_api import Browser, Page, expect
 
 from pellucid.volume.sample_volume import sample
-from tests.web.browsing import TIMEOUT_MS, Viewer, wait_for_scene
+from tests.waiting import TIMEOUT_MS
+from tests.web.browsing import Viewer, wait_for_scene
 
 
 @pytest.fixture

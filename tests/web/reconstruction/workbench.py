@@ -16,7 +16,8 @@ from pellucid.formats.protocol import Voxels
 from pellucid.tomo.pipeline.preview import SlicePreview
 from pellucid.tomo.recipe import Recipe
 from pellucid.volume.slice_sheet import grey_levels
-from tests.web.browsing import POLL_MS, TIMEOUT_MS
+from tests.waiting import TIMEOUT_MS
+from tests.web.browsing import POLL_MS
 
 COLUMNS, ROWS, VIEWS, AXIS = 96, 12, 120, 45.3
 RECIPE = Recipe(center=AXIS)
