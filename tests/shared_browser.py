@@ -33,7 +33,7 @@ def uses_browser(item: pytest.Item) -> bool:
 
 
 def _opened(make: Callable[..., Any], **options: Any) -> Any:
-    """A context or a page in which nothing fails because the machine is busy: Playwright would wait for 30 s at most."""
+    """A context or a page that waits as long as other tests do; Playwright itself gives up after 30 s."""
     made = make(**{"device_scale_factor": SCALE, **options})
     made.set_default_timeout(TIMEOUT_MS)
     return made
