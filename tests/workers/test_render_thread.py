@@ -6,35 +6,53 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pellucid.device import never_cancelled
 from pellucid.errors import Cancelled
 from pellucid.rendering.frame import Frame, FrameStatistics
-from pellucid.rendering.scene import Scene
+from pellucid.rendering.scene import Scene, VolumeLayer
 from pellucid.workers.protocol.replies import FrameDrawn
 from pellucid.workers.protocol.requests import Draw, TakeScreenshot, ViewSpec
 from pellucid.workers.render import render_thread
-from pellucid.workers.render.render_thread import RenderThread
+from pellucid.workers.render.render_thread import MAX_PUT_OFF, RenderThread
+
+TIMES_S = {"prepare": 0.0, "draw": 0.0, "finish": 0.0}
+EMPTY = Frame(np.zeros((2, 2, 4), np.uint8), np.zeros((2, 2)), FrameStatistics("cpu", TIMES_S))
 
 
 class SlowRenderers:
     """Draws nothing. The first image takes long enough for ``meanwhile`` to happen."""
 
+    large_file = False
+
     def __init__(self) -> None:
         self.meanwhile: Callable[[], None] = lambda: None
+        self.readings = 0
 
     def of(self, scene: Scene) -> "SlowRenderers":
         return self
 
-    def draw_first(self, scene: Scene, width: int, height: int) -> None:
-        return None
+    def draw_first(
+        self, scene: Scene, width: int, height: int, is_cancelled: Callable[[], bool] = never_cancelled
+    ) -> Frame | None:
+        if not self.large_file:
+            return None
+        happens, self.meanwhile = self.meanwhile, lambda: None
+        happens()
+        return EMPTY
 
     def render(
         self, scene: Scene, width: int, height: int, *, is_cancelled: Callable[[], bool], is_exact: bool = True
     ) -> Frame:
         happens, self.meanwhile = self.meanwhile, lambda: None
         happens()
+        self.readings += 1
         if is_cancelled():
             raise Cancelled("The image")
-        return Frame(np.zeros((height, width, 4), np.uint8), np.zeros((height, width)), FrameStatistics("cpu"))
+        return Frame(
+            np.zeros((height, width, 4), np.uint8),
+            np.zeros((height, width)),
+            FrameStatistics("cpu", TIMES_S),
+        )
 
 
 class Replies(list[int]):
@@ -136,3 +154,30 @@ def test_slices_of_guests_wait_for_everything_else_and_do_not_put_off_an_image(
     for _ in range(5):
         thread._next()()
     assert replies == [7, 5, 6, 1, 2]
+
+
+def large(number: int) -> Draw:
+    """A request for an image of a file that is still to be read."""
+    return Draw(number, (ViewSpec(Scene(volumes=(VolumeLayer("large.npy"),)), 2, 2),), 50.0, True)
+
+
+def test_a_large_file_is_read_only_after_a_first_image_of_the_size_that_the_page_wants(thread: RenderThread) -> None:
+    renderers: Any = thread.renderers
+    renderers.large_file = True
+    renderers.meanwhile = lambda: thread.draw(large(2))  # The page has sent its size meanwhile.
+    thread.draw(large(1))
+    thread._next()()
+    assert renderers.readings == 0
+    thread._next()()
+    assert renderers.readings == 1
+
+
+def test_a_page_that_moves_all_the_time_sees_all_voxels(thread: RenderThread) -> None:
+    renderers: Any = thread.renderers
+    renderers.large_file = True
+    for number in range(MAX_PUT_OFF + 1):
+        assert renderers.readings == 0
+        renderers.meanwhile = lambda number=number: thread.draw(large(number + 1))
+        thread.draw(large(number))
+        thread._next()()
+    assert renderers.readings == 1

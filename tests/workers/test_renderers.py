@@ -1,6 +1,8 @@
 """Several devices of one Worker: the picture of one of them, whatever is asked for."""
 
+import socket
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +17,9 @@ from pellucid.rendering.scene import Scene, ShadingName
 from pellucid.volume import subsample
 from pellucid.volume.sample_volume import sample
 from pellucid.volume.volume import open_volume
+from pellucid.workers.channel import MessageChannel
+from pellucid.workers.main import WorkerMain
+from pellucid.workers.protocol.requests import Describe
 from pellucid.workers.queries.sources import MappedArray
 from pellucid.workers.render.renderers import RendererGroup
 from pellucid.workers.supervisor import SupervisedWorker
@@ -85,3 +90,20 @@ def test_the_first_image_of_a_large_file_shows_what_all_its_voxels_do(
     np.save(tmp_path / "small.npy", sample(16))
     with open_volume(tmp_path / "small.npy") as volume:
         assert renderers.draw_first(automatic_scene(volume), 64, 64) is None
+
+
+def test_what_draws_the_first_image_of_a_large_file_is_prepared_while_its_page_opens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subsample, "MIN_FILE_BYTES", 2**20)
+    prepared: list[Scene] = []
+    with closing(MessageChannel(socket.socketpair()[0])) as channel:
+        worker = WorkerMain(channel, "cpu")
+        monkeypatch.setattr(worker, "send_reply", lambda *_: None)
+        monkeypatch.setattr(RendererGroup, "draw_first", lambda _, scene, *given: prepared.append(scene))
+        for edge in (96, 16):
+            np.save(tmp_path / f"{edge}.npy", sample(edge))
+            worker.describe(Describe(1, str(tmp_path / f"{edge}.npy")))
+        while worker.drawing._guest_jobs:
+            worker.drawing._next()()
+    assert [scene.volumes[0].source for scene in prepared] == [str(tmp_path / "96.npy")]

@@ -16,6 +16,7 @@ from pellucid.device import choose_all, runtime
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.deadline import within_limit
 from pellucid.formats.local_files import allow_only
+from pellucid.rendering.scene import Scene
 from pellucid.tomo.scan_files.dataset_guess import suggest
 from pellucid.volume.open_files import OpenFiles
 from pellucid.workers.channel import MessageChannel
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 POOLS: dict[str, int] = {"quick": 2, "slow": 2, "preview": 1, "measure": 2}
 """Threads that read, by what they are for."""
+SMALL_SIZE = 64, 36
+"""Of an image that is drawn to compile or load kernels."""
 GUEST_RENDER = "render for guests"
 """The render thread, when it has nothing else to do."""
 
@@ -129,7 +132,19 @@ class WorkerMain(WorkerService):
 
     def describe(self, command: requests.Describe) -> None:
         self._reload_changed(command)
-        self.send_reply(describe.describe(command, self.sources))
+        described = describe.describe(command, self.sources)
+        self.send_reply(described)
+        if described.volume is not None and described.facts is not None and described.facts.is_estimated:
+            self._prepare_first_image(Scene(volumes=(described.volume,), camera=described.camera))
+
+    def _prepare_first_image(self, scene: Scene) -> None:
+        """Compile or load what draws the first image, while its page is being opened."""
+
+        def draw() -> None:
+            with suppress(Exception):  # What fails here fails again when the page requests it, and is reported then.
+                self.drawing.renderers.draw_first(scene, *SMALL_SIZE, lambda: self.drawing.is_wanted)
+
+        self.drawing.add_for_guest(draw)
 
     def inspect(self, command: requests.Inspect) -> None:
         self.send_reply(within_limit(command.source, lambda: describe.inspect(command)))

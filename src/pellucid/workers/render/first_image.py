@@ -4,9 +4,10 @@ Here: FirstImageRenderer.
 Not here: which voxels these are (volume.subsample), images from all of them (refinement).
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
-from pellucid.device import Device
+from pellucid.device import Device, never_cancelled
 from pellucid.errors import PellucidError
 from pellucid.formats.in_memory import ArrayReader
 from pellucid.formats.location import Location
@@ -26,7 +27,9 @@ class FirstImageRenderer:
         self._device = device
         self._files = files
 
-    def render(self, scene: Scene, width: int, height: int) -> Frame | None:
+    def render(
+        self, scene: Scene, width: int, height: int, is_cancelled: Callable[[], bool] = never_cancelled
+    ) -> Frame | None:
         """A rough image of the one volume of a scene; None where its file is small, or is not read plane by plane."""
         shown = scene.visible
         if len(shown.volumes) != 1 or shown.slices or not _is_plain(shown.volumes[0]):
@@ -44,7 +47,7 @@ class FirstImageRenderer:
             return None
         with Renderer(self._device) as renderer:
             renderer.add(_named(seen, source))
-            frame = renderer.render(_through(shown, step), width, height)
+            frame = renderer.render(_through(shown, step), width, height, is_cancelled=is_cancelled)
         return replace(frame, statistics=replace(frame.statistics, full_resolution=0.0))
 
 

@@ -6,11 +6,12 @@ Not here: reading files (queries), messages (channel).
 
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Protocol
 
+from pellucid.device import never_cancelled
 from pellucid.errors import Cancelled, InvalidInput
 from pellucid.rendering.frame import Frame
 from pellucid.workers.protocol.replies import Compiled, FrameDrawn, Stage
@@ -22,6 +23,8 @@ from pellucid.workers.render.renderers import RendererGroup
 Job = Callable[[], None]
 MAX_WAIT_S = 5.0
 """So long a screenshot waits for images of pages: a guest with the controls can ask for these without end."""
+MAX_PUT_OFF = 3
+"""How often the reading of a large file waits for another first image."""
 
 
 class ReplySender(Protocol):
@@ -41,6 +44,7 @@ class RenderThread:
         self._speaking = speaking
         self._refining = FrameRefiner(renderers)
         self._loaded: set[str] = set()
+        self._first_images: Counter[frozenset[str]] = Counter()
         self._request: Draw | None = None
         self._done = -1
         self._jobs: deque[Job] = deque()
@@ -146,9 +150,8 @@ class RenderThread:
         started = time.perf_counter()
         if sources <= self._loaded:
             self.touch(stage)  # What takes long now is no reading.
-        elif first := self.renderers.draw_first(view.scene, view.width, view.height):
-            self.shown[index] = LastFrame(view.scene, first)
-            self._hand_over(FrameDrawn(request.number, -1, index, is_exact=False), first, started, is_cancelled)
+        elif self._draw_first(request, index, view, is_cancelled):
+            return
         for frame, is_exact in self._refining.frames(request, view, self.shown.get(0), is_cancelled):
             if is_cancelled():
                 return
@@ -156,6 +159,19 @@ class RenderThread:
             self.shown[index] = LastFrame(view.scene, frame)
             self._hand_over(FrameDrawn(request.number, -1, index, is_exact), frame, started, is_cancelled)
             started = time.perf_counter()
+
+    def _draw_first(self, request: Draw, index: int, view: ViewSpec, is_cancelled: Callable[[], bool]) -> bool:
+        """Draw a large file from some of its voxels. Whether to read the rest later: nothing interrupts that, and a page
+        sends its size just after its first request. Not again and again: a page that moves would never see the rest."""
+        sources, started = frozenset(sources_of(view.scene)), time.perf_counter()
+        self._first_images[sources] += 1
+        may_stop = is_cancelled if self._first_images[sources] <= MAX_PUT_OFF else never_cancelled
+        first = self.renderers.draw_first(view.scene, view.width, view.height, may_stop)
+        if first is None:
+            return False
+        self.shown[index] = LastFrame(view.scene, first)
+        self._hand_over(FrameDrawn(request.number, -1, index, is_exact=False), first, started, is_cancelled)
+        return may_stop()
 
     def _is_latest(self, request: Draw) -> bool:
         return self._request is not None and self._request.number == request.number
@@ -185,11 +201,7 @@ class RenderThread:
 
     def _giving_way(self, go_on: Callable[[], bool]) -> Callable[[], bool]:
         """Stops as soon as something else is wanted: an image of a guest may take minutes, and the owner would wait."""
-
-        def is_cancelled() -> bool:
-            return go_on() or self.is_wanted
-
-        return is_cancelled
+        return lambda: go_on() or self.is_wanted
 
     def _hand_over(self, drawn: FrameDrawn, frame: Frame, started: float, is_cancelled: Callable[[], bool]) -> None:
         """Put an image into a slot, and send what it is. started: when its drawing began."""

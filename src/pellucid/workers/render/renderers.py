@@ -9,7 +9,7 @@ Rays are handed from one device to the next, through memory that one process has
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
-from pellucid.device import Device
+from pellucid.device import Device, never_cancelled
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.drawing.multi_device import check_multi_device
@@ -51,9 +51,11 @@ class RendererGroup:
             return self._alone
         return self._shared
 
-    def draw_first(self, scene: Scene, width: int, height: int) -> Frame | None:
+    def draw_first(
+        self, scene: Scene, width: int, height: int, is_cancelled: Callable[[], bool] = never_cancelled
+    ) -> Frame | None:
         """An image of a large file that is still to be read, from some of its voxels; None where there is none."""
-        return FirstImageRenderer(self.devices[0], self._files).render(scene, width, height)
+        return FirstImageRenderer(self.devices[0], self._files).render(scene, width, height, is_cancelled)
 
     def draw_slice(
         self,
