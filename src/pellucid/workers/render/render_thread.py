@@ -161,7 +161,7 @@ class RenderThread:
             started = time.perf_counter()
 
     def _draw_first(self, request: Draw, index: int, view: ViewSpec, is_cancelled: Callable[[], bool]) -> bool:
-        """Draw a large file from some of its voxels. Whether to read the rest later: nothing interrupts that, and a page
+        """Draw a large file from some voxels. Whether to read the rest later: nothing interrupts that, and a page
         sends its size just after its first request. Not again and again: a page that moves would never see the rest."""
         sources, started = frozenset(sources_of(view.scene)), time.perf_counter()
         self._first_images[sources] += 1
