@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import hdf5plugin  # noqa: F401  Before test_netcdf imports netCDF4, whose own Blosc would fail in h5py from then on.
 import pytest
 
 from pellucid import settings
