@@ -82,12 +82,13 @@ def _names_below_localhost() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _answers_may_take_long() -> Iterator[None]:
-    """HTTP clients give up after 5 s and websockets after 10 s, which a busy machine may need for an answer."""
+    """HTTP clients give up after 5 s, websockets after 10 s and 20 s: a busy machine may need longer for an answer."""
     with pytest.MonkeyPatch.context() as patch:
         for phase in ("connect", "read", "write", "pool"):
             patch.setattr(DEFAULT_TIMEOUT_CONFIG, phase, TIMEOUT_S)
         assert connect.__kwdefaults__ is not None
-        patch.setitem(connect.__kwdefaults__, "open_timeout", TIMEOUT_S)
+        for phase in ("open_timeout", "ping_timeout"):
+            patch.setitem(connect.__kwdefaults__, phase, TIMEOUT_S)
         yield
 
 
