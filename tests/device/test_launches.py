@@ -15,6 +15,7 @@ from pellucid import progress, settings
 from pellucid.device import LaunchRange, choose, kernel_launch, launch, prepare, prepare_all, runtime
 from pellucid.errors import InvalidInput
 from tests.contracts import device_kernels as kernels
+from tests.waiting import TIMEOUT_S
 
 
 def iterated(threads: int) -> np.ndarray[Any, Any]:
@@ -61,14 +62,15 @@ def test_launches_from_many_threads() -> None:
 
 
 def test_work_is_really_shared() -> None:
-    both = threading.Barrier(2, timeout=120)
+    both, passed = threading.Barrier(2, timeout=TIMEOUT_S), list[int]()
 
     class Command:
         def launch(self) -> None:
-            both.wait()  # passes only if two threads are in here at once
+            passed.append(both.wait())  # passes only if two threads are in here at once
 
     with settings.use(replace(settings.current(), threads=2)):
         kernel_launch._run([Command(), Command()])
+    assert sorted(passed) == [0, 1]
 
 
 def test_an_error_in_a_band_comes_out() -> None:
@@ -132,7 +134,7 @@ def test_long_compilation_is_announced() -> None:
 
     with progress.use(progress.Callbacks(lambda update: None, hear)):
         with runtime.compile_notice("march", "cpu", after_s=0.0):
-            assert output.wait(120)
+            assert output.wait(TIMEOUT_S)
         with runtime.compile_notice("quick", "cpu", after_s=1e6):
             pass
     runtime.on_compiling(None)

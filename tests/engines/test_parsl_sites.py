@@ -1,5 +1,6 @@
 """Sites of Parsl: by name and from files, checked without a cluster."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -121,14 +122,16 @@ def test_slurm_is_asked_for_what_the_site_states(tmp_path: Path) -> None:
     )
 
 
-def check_kinds(stated: ParslSite) -> None:
+def check_kinds(stated: ParslSite) -> list[str]:
+    """The names of the kinds of workers, each of which was checked."""
     for kind in stated.kinds:
         check_kind(stated, kind)
+    return [kind.name for kind in stated.kinds]
 
 
 @pytest.mark.parametrize("text", [SLURM, KUBERNETES, AWS, GOOGLE, AZURE])
 def test_clusters_and_clouds_are_checked_without_one(text: str, tmp_path: Path) -> None:
-    check_kinds(site(text, tmp_path))
+    assert check_kinds(site(text, tmp_path)) == re.findall(r"^\[workers\.(\w+)\]$", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +150,7 @@ def test_clusters_and_clouds_are_checked_without_one(text: str, tmp_path: Path) 
 )
 def test_what_a_provider_would_refuse_is_refused(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=message):
-        check_kinds(site(text, tmp_path))
+        assert check_kinds(site(text, tmp_path)) == re.findall(r"^\[workers\.(\w+)\]$", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

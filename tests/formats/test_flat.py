@@ -43,8 +43,10 @@ def test_any_order_of_axes_is_read(
 def test_empty_box_reads_nothing(tmp_path: Path) -> None:
     (tmp_path / "array").write_bytes(bytes(8))
     array = FlatArray(tmp_path / "array", (2, 2, 2), np.dtype(np.uint8))
-    array.read(Box((0, 0, 0), (0, 2, 2)), np.empty((0, 2, 2), np.uint8))
+    room = np.full((1, 2, 2), 7, np.uint8)
+    array.read(Box((0, 0, 0), (0, 2, 2)), room[:0])
     array.close()
+    assert room.tolist() == [[[7, 7], [7, 7]]]
 
 
 def test_box_of_part_of_the_rows_is_written_in_place(tmp_path: Path) -> None:

@@ -130,6 +130,7 @@ def test_stopping_what_has_ended_or_is_forgotten_is_no_error(start: Start, tmp_p
     job.cancel()
     scheduler.cancel(SubmittedJob("gone", "999999", tmp_path))
     scheduler.cancel(SubmittedJob("gone", "", tmp_path))
+    assert job.state.phase == "ended"
 
 
 def test_an_absent_controller_means_unknown_and_nothing_is_lost(start: Start, slurm: SlurmCluster) -> None:

@@ -1,5 +1,6 @@
 """What follows from how Slurm's commands end, whatever words they have for it."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from pellucid.jobs.squeue import SEPARATOR
 def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of Slurm's commands: scancel fails in words that are not known here."""
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    _command(tmp_path, "scancel", 'echo "scancel: error: nein" >&2; exit 1')
+    _command(tmp_path, "scancel", f'echo "$@" > {tmp_path}/cancelled; echo "scancel: error: nein" >&2; exit 1')
     _command(tmp_path, "scontrol", "exit 0")
     return tmp_path
 
@@ -33,6 +34,7 @@ def _list(folder: Path, *states: str) -> None:
 def test_cancelling_what_is_over_is_no_error(commands: Path, states: tuple[str, ...]) -> None:
     _list(commands, *states)
     SlurmScheduler().cancel(SubmittedJob("a", "7", commands))
+    assert (commands / "cancelled").read_text() == f"--user={os.geteuid()} --name=pellucid-a 7\n"
 
 
 @pytest.mark.parametrize("state", ["RUNNING", "PENDING"])
