@@ -61,7 +61,7 @@ def group_of(root: Path, path: str) -> str:
 def rank_of(path: str) -> int:
     """Files with a low rank start first, so that no worker has a slow one left when the others are done.
 
-    >>> [rank_of(path) for path in ("tests/agent/test_home.py", "tests/test_box.py", "src/pellucid/box.py")]
+    >>> [rank_of(path) for path in ("tests/agent/test_agent_page.py", "tests/test_box.py", "src/pellucid/box.py")]
     [0, 7, 8]
     """
     folder, _, rest = path.partition("/")

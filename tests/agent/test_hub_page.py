@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 
 from pellucid.volume.sample_volume import sample
 from tests.agent.hub_site import Person, RunningHub
-from tests.agent.test_home import card, choose, press
+from tests.agent.test_agent_page import card, choose, press
 from tests.waiting import TIMEOUT_MS
 from tests.web.browsing import pixels, wait_for_rest
 

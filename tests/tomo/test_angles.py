@@ -8,13 +8,13 @@ from hypothesis import HealthCheck, given, settings
 
 from pellucid.device import Device, primitives
 from pellucid.formats.protocol import Voxels
+from pellucid.tomo.geometry.view_weights import Coverage, view_weights
 from pellucid.tomo.methods.direct import ParallelGeometry, back_project
 from pellucid.tomo.methods.filters import filter_sinograms
 from pellucid.tomo.methods.gridding import reconstruct_by_gridding
 from pellucid.tomo.pipeline.live import LiveSlices
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.reference.projection import grid
-from pellucid.tomo.reference.view_weights import Coverage, view_weights
 from pellucid.tomo.scan import Floats
 from tests.tomo.analytic import ellipse_sinogram
 from tests.tomo.angle_sets import GOLDEN_DEG, AngleSet, covering, with_a_wedge

@@ -6,11 +6,11 @@ import pytest
 from pellucid.device import Device, primitives
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
+from pellucid.tomo.geometry.view_weights import view_weights
 from pellucid.tomo.methods.direct import ParallelGeometry, back_project
 from pellucid.tomo.methods.filters import filter_sinograms
 from pellucid.tomo.reference.projection import back_project as defined
 from pellucid.tomo.reference.projection import grid
-from pellucid.tomo.reference.view_weights import view_weights
 from pellucid.tomo.scan import Floats
 from tests.tomo.analytic import ellipse_sinogram, even_angles
 from tests.tomo.tooth import tooth_sinogram

@@ -6,10 +6,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pellucid.tomo.geometry.opposite_views import OppositeViews
+from pellucid.tomo.geometry.view_weights import view_weights
 from pellucid.tomo.pipeline.in_memory import reconstruct_array
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.reference.projection import grid
-from pellucid.tomo.reference.view_weights import view_weights
 from pellucid.tomo.scan import Floats, Frames, Scan
 from tests.tomo.analytic import ellipse_sinogram
 from tests.tomo.angle_sets import AngleSet

@@ -8,9 +8,9 @@ import pytest
 
 from pellucid.tomo.correction.flat_field import Calibration, attenuate, replace_bad_views
 from pellucid.tomo.correction.zingers import remove_zingers
+from pellucid.tomo.geometry.view_weights import view_weights
 from pellucid.tomo.methods.direct import ParallelGeometry, back_project
 from pellucid.tomo.methods.filters import filter_sinograms
-from pellucid.tomo.reference.view_weights import view_weights
 from pellucid.tomo.scan_files.registry import open_scan
 from pellucid.tomo.simulation.detector import Detector, Faults, integrals, simulate, write_nxtomo
 from pellucid.tomo.simulation.phantoms import Ellipsoid, Phantom, beads, disc, foam, shepp_logan

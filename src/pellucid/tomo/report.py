@@ -16,8 +16,8 @@ import numpy as np
 from pellucid.formats.local_files import write_whole
 from pellucid.formats.location import Location
 from pellucid.tomo.geometry.tilt import Tilt
+from pellucid.tomo.geometry.view_weights import Coverage
 from pellucid.tomo.methods.direct import ParallelGeometry
-from pellucid.tomo.reference.view_weights import Coverage
 
 FORMAT = 1
 WEIGHTS_TOLERANCE = 0.005

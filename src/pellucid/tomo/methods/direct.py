@@ -12,8 +12,8 @@ import numpy as np
 
 from pellucid.device import Array, Device, LaunchRange, choose, launch, primitives
 from pellucid.errors import InvalidInput
+from pellucid.tomo.geometry.view_weights import view_weights
 from pellucid.tomo.reference.projection import circle_radius
-from pellucid.tomo.reference.view_weights import view_weights
 from pellucid.tomo.scan import Floats
 
 LINE_BYTES = 64

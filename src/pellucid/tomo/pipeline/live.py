@@ -21,12 +21,12 @@ from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.correction.flat_field import Calibration, attenuate
 from pellucid.tomo.geometry.axis import find_axis
+from pellucid.tomo.geometry.view_weights import view_weights
 from pellucid.tomo.methods.direct import ParallelGeometry, back_project
 from pellucid.tomo.methods.filters import RowEnds, border_flags, border_sums, truncated
 from pellucid.tomo.pipeline.slabs import filtered, mended
 from pellucid.tomo.recipe import AUTOMATIC, Recipe
 from pellucid.tomo.reference.projection import circle_radius
-from pellucid.tomo.reference.view_weights import view_weights
 from pellucid.tomo.scan import CM_UM, Floats, Indices, Scan
 from pellucid.tomo.scan_files.assembly import ScanOptions
 from pellucid.tomo.scan_files.registry import open_scan
