@@ -365,6 +365,9 @@ int pellucid_viewer_labels_show(pellucid_viewer *viewer, int layer, const int64_
 /* Draw only these; with none, all that are not hidden. */
 int pellucid_viewer_labels_isolate(pellucid_viewer *viewer, int layer, const int64_t *labels, size_t count,
                                    pellucid_error *error);
+/* Draw values of volumes only where these are, and the labels only on slices; with none, everything again. */
+int pellucid_viewer_labels_mask_volume(pellucid_viewer *viewer, int layer, const int64_t *labels, size_t count,
+                                       pellucid_error *error);
 int pellucid_viewer_labels_show_all(pellucid_viewer *viewer, int layer, pellucid_error *error);
 /* Counted at full resolution. volume: in cubic world units; center (x, y, z) in the world; start, stop: the smallest box
  * of voxels that holds the label, (z, y, x). free() the rows, or the text. */

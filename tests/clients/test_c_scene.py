@@ -170,6 +170,22 @@ def test_labels_are_named_coloured_hidden_and_isolated(build: Path, viewer: View
     assert viewer.labels[7].name == 'a "nucleus"'
 
 
+def test_labels_say_where_the_volume_is_drawn(build: Path, viewer: Viewer) -> None:
+    """In C as in Python."""
+
+    def found() -> tuple[bool, tuple[int, ...]]:
+        shown = viewer.scene.volumes[1].labels
+        assert shown is not None
+        return shown.is_mask, shown.isolated
+
+    assert run(build, viewer, "mask") == [("mask_volume", "ok")] and found() == (True, (0, 5))
+    assert run(build, viewer, "whole") == [("mask_volume", "ok")] and found() == (False, ())
+    viewer.labels.mask_volume(0, 5)
+    assert found() == (True, (0, 5))
+    viewer.labels.mask_volume()
+    assert found() == (False, ())
+
+
 def test_labels_are_painted_counted_and_saved(build: Path, viewer: Viewer, folder: Path) -> None:
     steps = dict(run(build, viewer, "paint"))
     assert {steps[name] for name in ("paint", "erase", "table", "to_csv", "save")} == {"ok"}

@@ -13,6 +13,7 @@ from pellucid.fields.labels import LabelVolume
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, framing
 from pellucid.rendering.frame import Frame, to_rgba8
+from pellucid.rendering.label_masks import with_masked_light
 from pellucid.rendering.labels import LabelColor, Labels, automatic_colors
 from pellucid.rendering.light import Light
 from pellucid.rendering.reference import surfaces
@@ -123,6 +124,38 @@ def test_labels_over_a_slice(renderer: Renderer, things: Voxels, camera: Camera)
     images = [draw_slice(v.read(), SPACING, p, rays) for v, p in zip((grey, labels), planes, strict=True)]
     expected = surfaces.SurfaceWalk(surfaces.arranged(images, SIZE * SIZE)).finish()
     assert decibels(renderer.render(scene, SIZE, SIZE), expected, scene) >= 45
+
+
+@pytest.mark.parametrize("drawn", [(2,), (0, 3)], ids=str)
+@pytest.mark.parametrize("shading", ["none", "gradient"])
+def test_values_are_drawn_only_where_labels_are(
+    renderer: Renderer, things: Voxels, drawn: tuple[int, ...], shading: ShadingName
+) -> None:
+    """Of the labels that are isolated; also of what has no label, with the labels themselves drawn nowhere."""
+    grey, labels = Volume.from_array(things * 30, SPACING), Volume.from_array(things, SPACING)
+    transfer = TransferFunction(opacities=((0.0, 0.2), (1.0, 0.6)), value_range=(0.0, 120.0))
+    values = VolumeLayer(str(grey.location), transfer, shading=shading)
+    mask = VolumeLayer(str(labels.location), labels=Labels(0.1, isolated=drawn, is_mask=True))
+    scene = Scene((values, mask), CAMERA)
+    assert psnr(renderer, scene, {str(grey.location): grey, str(labels.location): labels}) >= 45
+    if 0 in drawn:
+        return
+    found, opaque = renderer.render(scene, SIZE, SIZE).rgba, Labels(1.0, isolated=drawn)
+    alone = renderer.render(replace(scene, volumes=(replace(mask, labels=opaque),)), SIZE, SIZE).rgba
+    whole = renderer.render(replace(scene, volumes=(values,)), SIZE, SIZE).rgba
+    nothing = alone[0, 0]
+    is_elsewhere = (alone == nothing).all(axis=2)
+    assert (found[is_elsewhere] == nothing).all() and (whole[is_elsewhere] != nothing).any()
+    assert (found[~is_elsewhere] != nothing).any(axis=1).mean() > 0.9
+
+
+def test_a_mask_is_not_drawn_and_takes_no_light() -> None:
+    values = VolumeLayer("a.zarr", shading="full")
+    mask = VolumeLayer("b.zarr", labels=Labels(isolated=(1,), is_mask=True))
+    scene = Scene((values, mask), CAMERA)
+    assert [one.shading for one in with_masked_light(scene).volumes] == ["gradient", "gradient"]
+    without = replace(scene, volumes=(values,))
+    assert with_masked_light(without) is without
 
 
 def test_labels_are_never_mixed(renderer: Renderer) -> None:

@@ -409,11 +409,14 @@ export interface LabelColor {
 
 /** One colour for each label, never mixed between labels.
  * opacity: of one voxel of any label except 0, which is not drawn. colors: exceptions; label 0 is drawn too if it has
- * an opacity here. isolated: where it is not empty, only these labels are drawn, hidden ones among them too. */
+ * an opacity here. isolated: where it is not empty, only these labels are drawn, hidden ones among them too. is_mask:
+ * instead of the labels, values of other volumes are drawn where labels would be, and nowhere else; 0 is such a label
+ * too where it is isolated. */
 export interface Labels {
   readonly opacity: number;
   readonly colors: readonly LabelColor[];
   readonly isolated: readonly number[];
+  readonly is_mask: boolean;
 }
 
 /** How slices across one axis are shown. window: the values that are black and white; None: those that matter in the

@@ -107,6 +107,15 @@ static void labels(pellucid_viewer *viewer) {
     report_step("isolate", pellucid_viewer_labels_isolate(viewer, -1, again, 1, &error));
 }
 
+static void mask(pellucid_viewer *viewer) {
+    const int64_t drawn[] = {0, 5};
+    report_step("mask_volume", pellucid_viewer_labels_mask_volume(viewer, -1, drawn, 2, &error));
+}
+
+static void whole(pellucid_viewer *viewer) {
+    report_step("mask_volume", pellucid_viewer_labels_mask_volume(viewer, -1, NULL, 0, &error));
+}
+
 static void all_labels(pellucid_viewer *viewer) {
     report_step("show_all", pellucid_viewer_labels_show_all(viewer, -1, &error));
 }
@@ -135,7 +144,8 @@ static const struct {
     const char *name;
     void (*run)(pellucid_viewer *viewer);
 } STEPS[] = {{"camera", camera},   {"views", views},   {"probe", probe},   {"transfer", transfer},     {"shading", shading},
-             {"layers", layers},   {"shown", shown},   {"labels", labels}, {"all labels", all_labels}, {"paint", paint}};
+             {"layers", layers},   {"shown", shown},   {"labels", labels}, {"all labels", all_labels}, {"paint", paint},
+             {"mask", mask},       {"whole", whole}};
 
 /* Wait as a program with other work to do: look at it now and then, until the scheduler knows when it starts. */
 static void poll_until_expected(pellucid_pending_viewer *request) {

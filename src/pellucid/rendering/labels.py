@@ -46,12 +46,15 @@ class Labels:
     """One colour for each label, never mixed between labels.
 
     opacity: of one voxel of any label except 0, which is not drawn. colors: exceptions; label 0 is drawn too if it has
-    an opacity here. isolated: where it is not empty, only these labels are drawn, hidden ones among them too.
+    an opacity here. isolated: where it is not empty, only these labels are drawn, hidden ones among them too. is_mask:
+    instead of the labels, values of other volumes are drawn where labels would be, and nowhere else; 0 is such a label
+    too where it is isolated.
     """
 
     opacity: float = 0.5
     colors: tuple[LabelColor, ...] = ()
     isolated: tuple[int, ...] = ()
+    is_mask: bool = False
 
     def __post_init__(self) -> None:
         if max(len(self.colors), len(self.isolated)) > MAX_LISTED:
@@ -76,6 +79,17 @@ class Labels:
         if self.isolated:
             table[~np.isin(labels.astype(np.int64), _wrapped(self.isolated)), 3] = 0.0
         table[:, 3] = 1 - (1 - table[:, 3].astype(float)) ** step
+        return table
+
+    def mask_table(self, labels: Voxels) -> Voxels:
+        """(n, 4) float32 for n labels: opaque where values are drawn.
+
+        >>> Labels(isolated=(0, 7), is_mask=True).mask_table(np.array([0, 3, 7]))[:, 3].tolist()
+        [1.0, 0.0, 1.0]
+        """
+        table = replace(self, opacity=1.0).table(labels, 1.0)
+        table[:, 3] = table[:, 3] > 0
+        table[(labels == 0) & (0 in self.isolated), 3] = 1.0
         return table
 
     def _apply_exceptions(self, table: Voxels, labels: Voxels) -> None:

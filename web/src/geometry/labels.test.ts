@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Labels } from "../protocol";
 import { allShown, areAllShown, automaticColor, isDrawn, isolating, labelName, toggled, withLabel } from "./labels";
 
-const PLAIN: Labels = { opacity: 0.5, colors: [], isolated: [] };
+const PLAIN: Labels = { opacity: 0.5, colors: [], isolated: [], is_mask: false };
 
 it("gives a label the colour that the renderer gives it", () => {
   // From pellucid.rendering.labels.automatic_colors.

@@ -92,7 +92,7 @@ const isInteger = (dtype: string): boolean => /^u?int/.test(dtype);
 function ShownAs({ index, isLabels }: { index: number; isLabels: boolean }): ReactNode {
   const session = useSession();
   const show = (kind: "values" | "labels"): void => {
-    const labels: Labels | null = kind === "labels" ? { opacity: 1, colors: [], isolated: [] } : null;
+    const labels: Labels | null = kind === "labels" ? { opacity: 1, colors: [], isolated: [], is_mask: false } : null;
     session.set(["volumes", index, "labels"], labels);
   };
   return (

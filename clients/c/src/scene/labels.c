@@ -21,7 +21,7 @@ struct labels_request {
     size_t count;
     const pellucid_label_color *how;
     enum visibility visibility;
-    int isolates, shows_all;
+    int isolates, shows_all, sets_mask;
 };
 
 /* The number of a layer with labels, and the labels; -1 is the first layer that has some. */
@@ -122,6 +122,10 @@ static int make_labels_change(const char *content, const void *context, struct t
             append(changes, "%s%" PRId64, i > 0 ? ", " : "[", request->labels[i]);
         append(changes, request->count > 0 ? "]}" : "[]}");
     }
+    if (request->sets_mask) {
+        append_change(changes, "\"volumes\", %d, \"labels\", \"is_mask\"", layer);
+        append(changes, request->count > 0 ? "true}" : "false}");
+    }
     if (!request->isolates) {
         append_change(changes, "\"volumes\", %d, \"labels\", \"colors\"", layer);
         append(changes, "[");
@@ -152,6 +156,13 @@ int pellucid_viewer_labels_show(pellucid_viewer *viewer, int layer, const int64_
 int pellucid_viewer_labels_isolate(pellucid_viewer *viewer, int layer, const int64_t *labels, size_t count,
                                    pellucid_error *error) {
     struct labels_request request = {.layer = layer, .labels = labels, .count = count, .isolates = 1};
+    return change_scene(viewer, make_labels_change, &request, error);
+}
+
+int pellucid_viewer_labels_mask_volume(pellucid_viewer *viewer, int layer, const int64_t *labels, size_t count,
+                                       pellucid_error *error) {
+    struct labels_request request = {
+        .layer = layer, .labels = labels, .count = count, .isolates = 1, .sets_mask = 1};
     return change_scene(viewer, make_labels_change, &request, error);
 }
 

@@ -63,6 +63,11 @@ class ViewerLabels:
         """Draw only these labels; without any, all that are not hidden."""
         self._change(lambda known: replace(known, isolated=tuple(labels)))
 
+    def mask_volume(self, *labels: int) -> None:
+        """Draw values of volumes only where these labels are, and the labels only on slices; 0 is what has no label.
+        Without any label, draw everything again."""
+        self._change(lambda known: replace(known, isolated=tuple(labels), is_mask=bool(labels)))
+
     def show_all(self) -> None:
         """Draw all labels: none is isolated or hidden any more."""
         self._change(_all_shown)

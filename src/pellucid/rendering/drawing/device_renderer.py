@@ -21,6 +21,7 @@ from pellucid.rendering.drawing.draw_pass import DrawPass, DrawRegion
 from pellucid.rendering.drawing.layer_cache import PackedLayerCache
 from pellucid.rendering.drawing.packing import pack_view, world_step
 from pellucid.rendering.drawing.partition import WHOLE, pack_part
+from pellucid.rendering.label_masks import has_mask, is_mask, with_masked_light
 from pellucid.rendering.layers import slice_images
 from pellucid.rendering.layers.opaque import OpaqueLayers
 from pellucid.rendering.scene import Scene, SliceLayer, VolumeLayer
@@ -84,7 +85,7 @@ class DeviceRenderer:
         """An image of which nothing is drawn yet. fields: what load() gave."""
         from pellucid.rendering.kernels import pixels, surfaces
 
-        warp, size = runtime.start(), canvas.size
+        scene, warp, size = with_masked_light(scene), runtime.start(), canvas.size
         volumes, slices = fields[: len(scene.volumes)], fields[len(scene.volumes) :]
         step = world_step(scene, volumes) if volumes else scene.step
         is_bare = not (scene.points or scene.meshes or scene.slices)
@@ -106,7 +107,8 @@ class DeviceRenderer:
     def start_paths(self, scene: Scene, fields: list[DeviceField], canvas: DrawRegion) -> PathPass:
         """More paths of light through a scene. fields: what load() gave."""
         volumes, slices = fields[: len(scene.volumes)], fields[len(scene.volumes) :]
-        media = [self._kept.medium(layer, field) for layer, field in zip(scene.volumes, volumes, strict=True)]
+        traced = ((layer, field) for layer, field in zip(scene.volumes, volumes, strict=True) if not is_mask(layer))
+        media = [self._kept.medium(layer, field) for layer, field in traced]
         total = canvas.total or PathTotal.empty(canvas.size, self.device)
         content = TracedContent(media, self._scenery, slices)
         return PathPass(self.device, scene, content, total, canvas.samples)
@@ -209,5 +211,7 @@ class DeviceRenderer:
 def _is_overlay(scene: Scene) -> bool:
     """Whether there is one volume, or labels over values, without more than a row of a table for each sample."""
     kinds = [layer.labels is not None for layer in scene.volumes]
+    if has_mask(scene):
+        return False
     rows = [layer.transfer.edges is None and not layer.transfer.is_preintegrated for layer in scene.volumes]
     return kinds in ([False], [True], [False, True]) and all(rows)

@@ -179,8 +179,10 @@ def pack_colors(packed: Any, layer: VolumeLayer | SliceLayer, field: DeviceField
     """The table of a transfer function, or of labels, with the opacity of so many voxels of material."""
     warp = runtime.start()
     if layer.labels is not None and field.labels is not None:
-        table = layer.labels.table(field.labels.labels, voxels)
-        packed.is_labels, packed.value_low, packed.value_scale = 1, float(field.labels.first), 1.0
+        is_mask = layer.labels.is_mask and isinstance(layer, VolumeLayer)
+        names = field.labels.labels
+        table = layer.labels.mask_table(names) if is_mask else layer.labels.table(names, voxels)
+        packed.is_labels, packed.value_low, packed.value_scale = 1 + is_mask, float(field.labels.first), 1.0
     else:
         table = layer.transfer.table(voxels)
         packed.value_low, packed.value_scale = value_scale(layer.transfer)

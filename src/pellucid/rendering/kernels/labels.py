@@ -1,6 +1,6 @@
 """Samples of labels.
 
-Here: the light on what a label names, and adding a sample to what a ray gathers.
+Here: the light on what a label names, adding a sample to what a ray gathers, and whether values are drawn at a point.
 Not here: reading labels (fields.kernels.label_sampling), samples of values (accumulation, classification).
 """
 
@@ -16,6 +16,8 @@ from pellucid.rendering.kernels.rays import SHADINGS, LayerStruct
 from pellucid.rendering.kernels.shading import lit_surface
 
 UNLIT = wp.constant(SHADINGS["none"])
+MASK = wp.constant(2)
+"""is_labels of a layer that says where values of other volumes are drawn."""
 ROUNDING = wp.constant(1.0e-5)
 """Per voxel: where a label is all around, its gradient is what rounding leaves, and no direction."""
 
@@ -28,6 +30,13 @@ def lit_label(layer: LayerStruct, here: Grid, direction: wp.vec3, at: wp.vec3, b
         return base * (layer.light.ambient + layer.light.diffuse)
     normal = wp.normalize(wp.transpose(layer.to_voxel) * slope)
     return lit_surface(layer.light, normal, direction, base, 1.0)
+
+
+@wp.func
+def is_drawn_at(layer: LayerStruct, here: Grid, at: wp.vec3):
+    """1 where the labels of a mask let values be drawn, else 0."""
+    entry = classified(layer, label_in(here, at))
+    return wp.where(entry[3] > 0.0, wp.int32(1), wp.int32(0))
 
 
 @wp.func

@@ -12,7 +12,7 @@ import warp as wp
 from pellucid.fields.kernels.sampling import Grid, locate
 from pellucid.rendering.kernels.accumulation import OPAQUE, Accumulated, over_opaque, seen_before
 from pellucid.rendering.kernels.classification import add_step
-from pellucid.rendering.kernels.labels import add_label
+from pellucid.rendering.kernels.labels import MASK, add_label, is_drawn_at
 from pellucid.rendering.kernels.light_rays import FoundLight
 from pellucid.rendering.kernels.rays import LayerStruct, Ray, ViewStruct, cell_of, first_beyond, make_ray, place
 from pellucid.rendering.kernels.surfaces import meet_surface, meet_surfaces, next_surface
@@ -80,6 +80,16 @@ def next_cells(bundle: RayBundle, layers: wp.array(dtype=LayerStruct), step: wp.
 
 
 @wp.func
+def bits_of(layers: wp.array(dtype=LayerStruct), kind: wp.int32):
+    """A bit for each layer of a kind: 0 of values, 1 of labels, MASK."""
+    bits = wp.int32(0)
+    for i in range(layers.shape[0]):
+        if layers[i].is_labels == kind:
+            bits |= 1 << i
+    return bits
+
+
+@wp.func
 def add_any(
     gathered: Accumulated, layer: LayerStruct, here: Grid, direction: wp.vec3, at: wp.vec3, distance: wp.float32
 ):
@@ -106,6 +116,7 @@ def composite_many(
     lights = Rows()  # of each volume, the light that was found last
     for i in range(layers.shape[0]):
         lights[i] = wp.vec3(1.0, 1.0, 1.0)
+    masks, values = bits_of(layers, MASK), bits_of(layers, 0)
     passed = wp.int32(0)
     surface = next_surface(view, row, column, passed)
     k = bundle.k_first
@@ -129,8 +140,13 @@ def composite_many(
                 gathered = meet_surface(gathered, view, row, column, passed)
                 passed += 1
                 surface = next_surface(view, row, column, passed)
+            drawn = wp.where(visible & masks == masks, wp.int32(1), wp.int32(0))
             for i in range(layers.shape[0]):
-                if (visible >> i) & 1 == 1:
+                if (masks >> i) & drawn == 1:
+                    drawn = is_drawn_at(layers[i], grids[i], bundle.origins[i] + bundle.speeds[i] * distance)
+            taken = visible & ~(masks | wp.where(drawn == 1, wp.int32(0), values))
+            for i in range(layers.shape[0]):
+                if (taken >> i) & 1 == 1:
                     at = bundle.origins[i] + bundle.speeds[i] * distance
                     gathered.light = FoundLight(lights[i][0], lights[i][1], lights[i][2])
                     gathered = add_any(gathered, layers[i], grids[i], bundle.direction, at, distance)

@@ -114,6 +114,10 @@ class Medium:
         return min(self.spacing) * min(map(abs, self.layer.transform.scale))
 
     @property
+    def is_mask(self) -> bool:
+        return self.layer.labels is not None and self.layer.labels.is_mask
+
+    @property
     def table(self) -> Voxels:
         return self.layer.transfer.table(self.step / self.voxel)
 
@@ -204,10 +208,25 @@ def composite(media: Sequence[Medium], rays: Rays, walk: SurfaceWalk) -> None:
     last = max(int(span.last[hit].max(initial=-1)) for span, hit in zip(spans, hits, strict=True))
     for k in range(first, last + 1):
         walk.meet(np.minimum((k + rays.jitter) * media[0].step, walk.scenery.depth))
+        drawn = _unmasked(media, spans, rays, k)
         for medium, span in zip(media, spans, strict=True):
-            alive = np.nonzero((k >= span.first) & (k <= span.last) & (color[:, 3] < OPAQUE))[0]
+            if medium.is_mask:
+                continue
+            is_shown = drawn | (medium.layer.labels is not None)
+            alive = np.nonzero(is_shown & (k >= span.first) & (k <= span.last) & (color[:, 3] < OPAQUE))[0]
             if len(alive):
                 _add_samples(medium, rays, alive, (k + rays.jitter[alive]) * medium.step, color, depth)
+
+
+def _unmasked(media: Sequence[Medium], spans: Sequence[Span], rays: Rays, k: int) -> Voxels:
+    """(n,): whether the labels of every mask let values be drawn at sample k of a ray."""
+    drawn = np.ones(len(rays.origins), bool)
+    for medium, span in zip(media, spans, strict=True):
+        if medium.is_mask and medium.layer.labels is not None:
+            points = rays.origins + ((k + rays.jitter) * medium.step)[:, None] * rays.directions
+            drawn &= (k >= span.first) & (k <= span.last)
+            drawn &= medium.layer.labels.mask_table(medium.value(points))[:, 3] > 0
+    return drawn
 
 
 def _add_samples(medium: Medium, rays: Rays, alive: Voxels, distance: Voxels, color: Voxels, depth: Voxels) -> None:

@@ -3,6 +3,7 @@
 
 import { useEffect, useState, type ReactNode } from "react";
 import { Button, IconButton } from "../../components/Button";
+import { Switch } from "../../components/Choice";
 import { save } from "../../components/files";
 import { Section } from "../../components/Section";
 import { Slider } from "../../components/Slider";
@@ -34,6 +35,12 @@ export function LabelsSection({ chosen, labels }: { chosen: ChosenVolume; labels
   return (
     <Section title="Labels" aside={table ? <IconButton icon="download" label="Download the table as CSV" onClick={() => void download()} /> : null}>
       <Slider label="Opacity" value={labels.opacity} low={0} high={1} onChange={(value, isMoving) => session.set(["volumes", index, "labels", "opacity"], value, isMoving)} />
+      <Switch
+        label="Volume only where labels are"
+        title="Draw the values of volumes where labels are shown below, and nowhere else; the labels themselves only on slices"
+        isOn={labels.is_mask}
+        onChange={(isOn) => session.set(["volumes", index, "labels", "is_mask"], isOn)}
+      />
       <BrushSection chosen={chosen} labels={labels} table={table} />
       {table ? (
         <LabelRows table={table} index={index} labels={labels} />
