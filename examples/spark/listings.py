@@ -16,6 +16,7 @@ import numpy as np
 from pyspark import SparkConf, SparkContext
 
 from pellucid.box import Box, Shape, triple
+from pellucid.client.cluster_viewer import connect_viewer, open_viewer
 from pellucid.cluster.solvers.front import SIDES
 from pellucid.cluster.spark import (
     DeviceBlock,
@@ -37,7 +38,6 @@ from pellucid.cluster.spark import (
     recv_gpu,
     send_gpu,
 )
-from pellucid.cluster.viewer.cluster_file import ClusterFile
 from pellucid.rendering.first_view.volumes import automatic_scene
 from pellucid.rendering.geometry.mesh_files import write_arrays
 from pellucid.volume.volume import open_volume
@@ -120,19 +120,20 @@ def shuffle(program: Program) -> None:
 
 
 def viewer_loop(program: Program) -> None:
-    """4. Draw the volume in a viewer: images go from the Workers to its page, and not through this program."""
-    import pellucid
+    """4. Show every step of a loop in a viewer: images go from the Workers to its page."""
+    with connect_viewer(program.application) as shown:
+        print(f"Open {shown.viewer.url}")
+        for step in range(3):
+            scale = exec_gpu(source=SCALE, function="scale", parameters=[1 - 0.1 * step], halo=(2, 2, 2))
+            blocks = program.shuffles.shuffle(program.read().mapValues(scale), halo=2).mapValues(cache_gpu).cache()
+            open_viewer(blocks.map(partial(at_first_voxel, edges=program.edges)), shown)
+            shown.viewer.camera = program.plan(30.0 * step).scene.camera
+            (program.folder / f"viewer{step}.png").write_bytes(shown.viewer.screenshot_png(256, 256))
 
-    application = program.application
-    file = ClusterFile.of(application.credentials)
-    file.write(application.credentials, application.workers())
-    with pellucid.start(device=file.device) as viewer:
-        viewer.load(program.path)
-        print(f"Open {viewer.url}")
-        for angle in range(0, 90, 30):
-            viewer.camera = program.plan(angle).scene.camera
-            (program.folder / f"viewer{angle}.png").write_bytes(viewer.screenshot_png(256, 256))
-    file.remove()
+
+def at_first_voxel(pair: tuple[Shape, DeviceBlock], edges: Shape) -> tuple[Shape, DeviceBlock]:
+    place, block = pair
+    return triple(k * edge for k, edge in zip(place, edges, strict=True)), block
 
 
 def halo(program: Program) -> None:

@@ -33,7 +33,7 @@ def test_the_listings_run(
     added = dict(re.findall(r"(\d): ([\d.]+)", re.search(r"\{.*\}", printed)[0]))  # type: ignore[index]
     assert [float(added[key]) for key in "01"] == pytest.approx(layers.tolist(), rel=1e-4)
     assert "Open http" in printed
-    names = ("compute_and_render", "viewer0", "viewer60", "halo", "frame0", "frame2")
+    names = ("compute_and_render", "viewer0", "viewer2", "halo", "frame0", "frame2")
     images = {name: np.asarray(Image.open(tmp_path / f"{name}.png"), float)[..., :3] for name in names}
     assert all(image.shape == (256, 256, 3) and image.std() > 3 for image in images.values())
     assert np.abs(images["viewer0"] - images["frame0"]).mean() < 1

@@ -102,13 +102,22 @@ class DeviceBlock:
         """Of the block without its halo."""
         if not isinstance(self._before, DeviceBlock) and isinstance(self._operation, UploadBlock):
             return self._operation.shape
+        return self._described.shape or NO_HALO
+
+    @property
+    def dtype(self) -> "np.dtype[Any]":
+        """Of its voxels."""
+        return self._described.dtype or np.dtype(np.uint8)
+
+    @property
+    def _described(self) -> ChainReply:
         if self.handle and self._reply is None:
             self._reply = self._run(())
-        if self._reply is None or self._reply.shape is None:
+        if self._reply is None or self._reply.shape is None or self._reply.dtype is None:
             raise InvalidInput(
                 "The Worker did not describe the block.", remedy="Use the same version of Pellucid on both sides."
             )
-        return self._reply.shape
+        return self._reply
 
     @property
     def value(self) -> Any:

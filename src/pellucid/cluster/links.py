@@ -129,7 +129,7 @@ class WorkerLinks:
 
     def __init__(self, token: str, holder: int | None = None, *, prefers_local: bool = True) -> None:
         self._token, self._holder = token, os.getpid() if holder is None else holder
-        self._prefers_local = prefers_local
+        self.prefers_local = prefers_local
         self._idle: dict[Address, list[WorkerLink]] = {}
         self._lock = threading.Lock()
         self.round_trips = 0
@@ -155,7 +155,7 @@ class WorkerLinks:
 
     def connect(self, address: Address) -> WorkerId:
         """Which Worker listens at an address."""
-        link = WorkerLink(address, self._token, self._holder, prefers_local=self._prefers_local)
+        link = WorkerLink(address, self._token, self._holder, prefers_local=self.prefers_local)
         self._put(link.worker, link)
         return link.worker
 
@@ -191,7 +191,7 @@ class WorkerLinks:
             link = idle.pop() if idle else None
         if link is None:
             try:
-                link = WorkerLink(worker.address, self._token, self._holder, prefers_local=self._prefers_local)
+                link = WorkerLink(worker.address, self._token, self._holder, prefers_local=self.prefers_local)
             except (Unreachable, TransferInterrupted) as error:
                 raise BlockLost(str(worker), "it does not respond") from error
         if link.worker != worker:

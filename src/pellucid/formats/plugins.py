@@ -1,6 +1,6 @@
-"""Formats from other packages, through the entry point group ``pellucid.formats``.
+"""Formats from other packages, through the entry point group ``pellucid.formats``, and those of one process.
 
-Here: finding and loading them. A broken one is logged and skipped: it must not affect other files.
+Here: finding and loading them; adding one. A broken one is logged and skipped: it must not affect other files.
 Not here: our own formats and who is asked first (registry).
 
 A plugin is an object with ``open_reader``, ``open_writer`` and ``recognises(path, head) -> bool``, and optionally
@@ -28,8 +28,16 @@ class PluggedFormat(Format, Protocol):
     def recognises(self, path: str, head: bytes) -> bool: ...
 
 
+_OWN: dict[str, PluggedFormat] = {}
+
+
+def add_plugin(name: str, plugin: PluggedFormat) -> None:
+    """A format that only this process knows."""
+    _OWN[name] = plugin
+
+
 def plugin_names() -> list[str]:
-    return sorted({point.name for point in entry_points(group=GROUP)})
+    return sorted({*_OWN, *(point.name for point in entry_points(group=GROUP))})
 
 
 def load_plugin(name: str) -> PluggedFormat:
@@ -71,6 +79,8 @@ def _recognises(name: str, path: str, head: bytes) -> bool:
 @cache
 def _loaded(name: str) -> PluggedFormat | None:
     """Loaded once; None if that fails, which is logged once."""
+    if name in _OWN:
+        return _OWN[name]
     try:
         return cast(PluggedFormat, next(iter(entry_points(group=GROUP, name=name))).load())
     except Exception as error:  # noqa: BLE001  importing another package's module may raise anything

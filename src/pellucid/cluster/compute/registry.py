@@ -16,6 +16,7 @@ from pellucid.device import Device
 from pellucid.errors import InvalidInput
 
 COMPUTATIONS = {
+    "check_gl": "pellucid.cluster.compute.opengl.drawing:check_gl",
     "composite": "pellucid.cluster.compute.compositing:composite",
     "count_surface": "pellucid.cluster.compute.surface:count_surface",
     "draw": "pellucid.cluster.compute.drawing:draw_block",

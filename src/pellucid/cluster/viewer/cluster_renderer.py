@@ -4,21 +4,28 @@ Here: ClusterRenderer, which has files read by Workers, images drawn there, and 
 Not here: blocks (images.volume_blocks), images of them (images.frames), the Worker of the viewer (service).
 """
 
+import json
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from pellucid.box import Shape
+from pellucid.cluster.blocks import DeviceBlock
+from pellucid.cluster.compute.opengl.drawing import GlRequest
 from pellucid.cluster.context import ClusterContext, use_context
 from pellucid.cluster.credentials import Credentials
 from pellucid.cluster.handles import WorkerId
-from pellucid.cluster.images.frames import ImagePlan, draw_block, gather
+from pellucid.cluster.images.frames import BlockImage, ImagePlan, draw_block, gather
+from pellucid.cluster.images.shader_images import draw_block_gl
 from pellucid.cluster.images.volume_blocks import VolumeBlocks
 from pellucid.cluster.links import WorkerLinks
+from pellucid.cluster.operations import ComputeBlock
 from pellucid.cluster.viewer.cluster_file import ClusterFile
+from pellucid.cluster.viewer.gl_shading import gl_fragment, gl_uniforms, is_glsl, shading_error
+from pellucid.cluster.viewer.job_blocks import JobBlocks
 from pellucid.device import runtime
 from pellucid.errors import BlockLost, Cancelled, InvalidInput, TokenRejected
 from pellucid.fields.bricks.visibility import VisibleBricks
@@ -27,10 +34,12 @@ from pellucid.formats.protocol import Voxels
 from pellucid.rendering.drawing.draw_pass import DeviceFrame, DrawOptions, DrawRegion, Stopwatch
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene
+from pellucid.rendering.user_shading import UserShading
 from pellucid.volume.open_files import OpenFiles
 from pellucid.volume.series import at_step, time_steps
 
 ATTEMPTS = 4
+SceneBlocks = VolumeBlocks | JobBlocks
 MAX_VOLUMES = 8
 """How many volumes and time steps stay on the Workers."""
 
@@ -52,7 +61,7 @@ class ClusterRenderer(Renderer):
         credentials = Credentials.parse(record.credentials)
         self.links = WorkerLinks(credentials.token, 0, prefers_local=record.prefers_local)
         self.workers: tuple[WorkerId, ...] = record.workers
-        self.volumes: OrderedDict[str, VolumeBlocks] = OrderedDict()
+        self.volumes: OrderedDict[str, SceneBlocks] = OrderedDict()
         self._steps: dict[str, int] = {}
         self._shadings: dict[str, str] = {}
         self._context = ClusterContext(self.links, self._no_worker)
@@ -88,7 +97,7 @@ class ClusterRenderer(Renderer):
                     plan = self._plan(scene, volumes[0], canvas)
                     watch.lap("prepare")
                     starts = [box.start for box in volumes[0].boxes]
-                    images = [draw_block(list(each), at, plan) for *each, at in zip(*blocks, starts, strict=True)]
+                    images = [self._draw(list(each), at, plan) for *each, at in zip(*blocks, starts, strict=True)]
                     pixels, _ = gather(images, plan)
                     break
                 except BlockLost:
@@ -105,18 +114,37 @@ class ClusterRenderer(Renderer):
         super().close()
         self.links.close()
 
-    def _volumes(self, scene: Scene) -> list[VolumeBlocks]:
+    def check_shader(self, shading: UserShading) -> None:
+        """ShadingInvalid where a Worker cannot compile a shader."""
+        request = GlRequest(gl_fragment(shading))
+        check = ComputeBlock("check_gl", json.dumps(asdict(request)), is_value=True, label="the shader")
+        try:
+            self.links.run(self.workers[0], (check,))
+        except InvalidInput as error:
+            raise shading_error(error) from error
+
+    def _draw(self, blocks: list[DeviceBlock], start: Shape, plan: ImagePlan) -> BlockImage:
+        layer = plan.scene.volumes[0]
+        source = self._shadings.get(layer.user_shading, "") if layer.shading == "user" else ""
+        if not is_glsl(source) or len(blocks) > 1:
+            return draw_block(blocks, start, plan)
+        shading = UserShading(source)
+        uniforms = gl_uniforms(shading, layer)
+        return draw_block_gl(blocks[0], start, plan, fragment=gl_fragment(shading), uniforms=uniforms)
+
+    def _volumes(self, scene: Scene) -> list[SceneBlocks]:
         """Those of the scene's layers, at its time."""
         return [self._volume(layer.source, scene.time) for layer in scene.volumes]
 
-    def _volume(self, source: str, time: float) -> VolumeBlocks:
+    def _volume(self, source: str, time: float) -> SceneBlocks:
         if source not in self._steps:
             self._steps[source] = time_steps(source, self._files.open_series)
         location = at_step(source, self._steps[source], time)
         found = self.volumes.pop(str(location), None)
         if found is None:
             self._make_room()
-            found = VolumeBlocks(self._files.open_volume(str(location)), self.workers)
+            volume = self._files.open_volume(str(location))
+            found = JobBlocks(volume) if JobBlocks.has(source) else VolumeBlocks(volume, self.workers)
         self.volumes[str(location)] = found
         return found
 
@@ -124,7 +152,7 @@ class ClusterRenderer(Renderer):
         while len(self.volumes) >= MAX_VOLUMES:
             self.volumes.popitem(last=False)[1].release()
 
-    def _plan(self, scene: Scene, blocks: VolumeBlocks, canvas: DrawRegion) -> ImagePlan:
+    def _plan(self, scene: Scene, blocks: SceneBlocks, canvas: DrawRegion) -> ImagePlan:
         height, width = canvas.size
         used = [layer.user_shading for layer in scene.volumes if layer.shading == "user"]
         shadings = tuple(self._shadings[name] for name in used if name in self._shadings)
@@ -146,7 +174,7 @@ class ClusterRenderer(Renderer):
             return False
         return True
 
-    def _device_frame(self, pixels: Voxels, volumes: list[VolumeBlocks], watch: Stopwatch) -> DeviceFrame:
+    def _device_frame(self, pixels: Voxels, volumes: list[SceneBlocks], watch: Stopwatch) -> DeviceFrame:
         warp = runtime.start()
         name = self.device.name
         color = warp.array(np.ascontiguousarray(pixels[..., :4]), dtype=warp.vec4, device=name)
@@ -159,7 +187,7 @@ class ClusterRenderer(Renderer):
         return self.workers[0]
 
 
-def _seen(blocks: VolumeBlocks) -> VisibleBricks:
+def _seen(blocks: SceneBlocks) -> VisibleBricks:
     """All of the volume, in one piece."""
     one = np.ones(1)
     is_full = np.array([blocks.is_full_resolution])

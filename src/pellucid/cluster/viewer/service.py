@@ -4,10 +4,13 @@ Here: ClusterWorkerMain, the service of its role "render"; ClusterRendererGroup,
 Not here: drawing (cluster_renderer), everything else that a viewer's Worker does (workers.main).
 """
 
+from pellucid.cluster.viewer.block_format import NAME, BlockFormat
 from pellucid.cluster.viewer.cluster_file import ClusterFile
 from pellucid.cluster.viewer.cluster_renderer import ClusterRenderer
+from pellucid.cluster.viewer.gl_shading import is_glsl
 from pellucid.device import choose
 from pellucid.errors import InvalidInput
+from pellucid.formats.plugins import add_plugin
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Scene
 from pellucid.rendering.user_shading import UserShading
@@ -32,7 +35,11 @@ class ClusterRendererGroup(RendererGroup):
         return self.cluster if self.cluster.can_draw(scene) else super().of(scene)
 
     def add_shading(self, source: str) -> UserShading:
-        shading = super().add_shading(source)
+        if is_glsl(source):
+            shading = UserShading(source)
+            self.cluster.check_shader(shading)
+        else:
+            shading = super().add_shading(source)
         self.cluster.remember_shading(shading.hash, source)
         return shading
 
@@ -44,6 +51,7 @@ class ClusterWorkerMain(WorkerMain):
         if not device:
             raise InvalidInput("The file with the Device Workers is missing.", remedy="Pass it as the device.")
         self._cluster = ClusterFile.of_device(device)
+        add_plugin(NAME, BlockFormat())
         super().__init__(line, device)
 
     def make_renderers(self, device: str | None, files: OpenFiles) -> RendererGroup:

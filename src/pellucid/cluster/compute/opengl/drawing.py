@@ -1,6 +1,6 @@
 """Images that users' shaders make of blocks.
 
-Here: start_gl and draw_gl, the computations "start_gl" and "draw_gl".
+Here: start_gl, check_gl and draw_gl, the computations of these names.
 Not here: what programs call (cluster.shaders), the renderer's own images of blocks (compute.drawing).
 """
 
@@ -108,6 +108,14 @@ def start_gl(
 ) -> dict[str, str]:
     """What OpenGL is here."""
     return OpenGl.of(context).report.facts
+
+
+def check_gl(
+    context: ComputeContext, arguments: dict[str, Any], inputs: Sequence[BlockView], output: BlockView | None
+) -> None:
+    """Compile shaders; InvalidInput names the line of an error."""
+    request: GlRequest = from_json(GlRequest, arguments, "check_gl")
+    OpenGl.of(context).programs.get(request.vertex, request.fragment)
 
 
 def draw_gl(
