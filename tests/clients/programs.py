@@ -48,3 +48,10 @@ def serving(*command: object, **environment: str) -> Iterator[tuple["subprocess.
             yield child, address
         finally:
             child.kill()
+
+
+def printed_address(viewer: "subprocess.Popen[str]") -> str:
+    """The address for programs, which ``pellucid view --network`` prints after the link for a browser."""
+    assert viewer.stdout is not None
+    viewer.stdout.readline()
+    return viewer.stdout.readline().removeprefix("For programs: ").strip().strip("'")

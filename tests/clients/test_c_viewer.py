@@ -22,7 +22,7 @@ import pytest
 
 import pellucid
 from tests.agent.processes import end_everything
-from tests.clients.programs import VALGRIND
+from tests.clients.programs import VALGRIND, printed_address
 from tests.infer.small_networks import convolution
 from tests.transport.namespaces import two_hosts
 from tests.transport.relay import Relay
@@ -76,9 +76,7 @@ def on_the_network(folder: Path, *prefix: str) -> Iterator[str]:
     ]
     with subprocess.Popen([*command, str(folder / "scan.npy")], text=True, stdout=subprocess.PIPE) as child:
         try:
-            assert child.stdout is not None
-            child.stdout.readline()  # For a browser: it works once.
-            yield child.stdout.readline().removeprefix("For programs: ").strip().strip("'")
+            yield printed_address(child)
         finally:
             child.terminate()
 

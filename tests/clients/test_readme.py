@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.clients.programs import printed_address
 from tests.suite_report import ROOT
 from tests.transport.namespaces import TwoHosts, two_hosts
 from tests.waiting import TIMEOUT_S
@@ -79,9 +80,7 @@ def showing(hosts: TwoHosts, folder: Path, environment: dict[str, str]) -> Itera
     shell = [*hosts.inside(hosts.far), "sh", "-c", f"exec {printed('sh')}"]
     with subprocess.Popen(shell, text=True, stdout=subprocess.PIPE, cwd=folder, env=environment) as child:
         try:
-            assert child.stdout is not None
-            child.stdout.readline()  # For a browser: it works once.
-            yield child.stdout.readline().removeprefix("For programs: ").strip().strip("'")
+            yield printed_address(child)
         finally:
             child.terminate()
 

@@ -48,6 +48,19 @@ def instance(source: str, folder: Path) -> Iterator[Instance]:
         yield started
 
 
+@pytest.fixture(scope="module")
+def beamline(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an instance that shows nothing yet."""
+    return tmp_path_factory.mktemp("beamline")
+
+
+@pytest.fixture(scope="module")
+def empty_instance(beamline: Path) -> Iterator[Instance]:
+    """One that shows nothing yet."""
+    with running(None, beamline) as started:
+        yield started
+
+
 @pytest.fixture
 def fresh(source: str, folder: Path) -> Iterator[Instance]:
     with running(source, folder) as started:

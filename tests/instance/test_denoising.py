@@ -1,7 +1,7 @@
 """Denoising over HTTP: a training that is watched, ended with its network kept, refused, continued."""
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.simulation.detector import Detector, Faults, simulate, write_nxtomo
 from pellucid.tomo.simulation.phantoms import foam
 from pellucid.volume.volume import open_volume
-from tests.instance.loopback import http, open_page, running
+from tests.instance.loopback import http, open_page
 from tests.waiting import TIMEOUT_S, wait_until
 
 COLUMNS, ROWS = 32, 12
@@ -27,22 +27,11 @@ REGIONS = [
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("beamline")
-
-
-@pytest.fixture(scope="module")
-def instance(place: Path) -> Iterator[Instance]:
-    with running(None, place) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def scan(place: Path) -> str:
+def scan(beamline: Path) -> str:
     angles = np.linspace(0, np.pi, 48, endpoint=False)
     detector = Detector(ROWS, COLUMNS, counts=1000)
-    write_nxtomo(simulate(foam(14, 20, 0.02), detector, angles, Faults(is_noisy=True)), place / "scan.nxs")
-    return str(place / "scan.nxs")
+    write_nxtomo(simulate(foam(14, 20, 0.02), detector, angles, Faults(is_noisy=True)), beamline / "scan.nxs")
+    return str(beamline / "scan.nxs")
 
 
 def request_for(scan: str, output: Path, **changes: Any) -> dict[str, Any]:
@@ -68,17 +57,17 @@ def wait_while_running(client: httpx.Client, scan: str, is_so: Callable[[dict[st
 
 
 def test_a_training_is_stopped_continued_watched_and_its_network_kept(
-    instance: Instance, scan: str, place: Path
+    empty_instance: Instance, scan: str, beamline: Path
 ) -> None:
-    target = place / "clean.zarr"
-    with http(instance) as client, open_page(instance) as page:
+    target = beamline / "clean.zarr"
+    with http(empty_instance) as client, open_page(empty_instance) as page:
         assert client.get("/api/denoisings", params={"scan": scan}).json() is None
         task = client.post("/api/denoisings", json=request_for(scan, target, steps=4000)).json()["task"]
         wait_while_running(client, scan, lambda status: status["is_training"])
         page.say("cancel_task", task=task)
         wait_until(lambda: status_of(client, scan)["status"]["state"] == "stopped", TIMEOUT_S)
         assert status_of(client, scan)["status"]["what"] == "The denoising was cancelled."
-        assert (place / "clean.network.partial" / "sets.zarr").exists()  # The slices of it are there already.
+        assert (beamline / "clean.network.partial" / "sets.zarr").exists()  # The slices of it are there already.
         task = client.post("/api/denoisings", json=request_for(scan, target, steps=4000)).json()["task"]
         seen = wait_while_running(client, scan, lambda status: status["images"] and len(status["losses"]) > 1)
         assert (seen["is_training"], seen["steps"], seen["output"]) == (True, 4000, str(target))
@@ -101,7 +90,7 @@ def test_a_training_is_stopped_continued_watched_and_its_network_kept(
         assert (late.status_code, late.json()["what"]) == (400, "The training is not running.")
     with open_volume(target) as volume:
         assert volume.shape == (ROWS, COLUMNS, COLUMNS)
-    assert (place / "clean.network" / "network.onnx").exists()
+    assert (beamline / "clean.network" / "network.onnx").exists()
 
 
 @pytest.mark.parametrize(
@@ -115,21 +104,21 @@ def test_a_training_is_stopped_continued_watched_and_its_network_kept(
     ],
 )
 def test_what_cannot_be_denoised_is_refused(
-    changes: dict[str, Any], code: int, what: str, instance: Instance, scan: str, place: Path
+    changes: dict[str, Any], code: int, what: str, empty_instance: Instance, scan: str, beamline: Path
 ) -> None:
-    with http(instance) as client:
-        reply = client.post("/api/denoisings", json={**request_for(scan, place / "no.zarr"), **changes})
+    with http(empty_instance) as client:
+        reply = client.post("/api/denoisings", json={**request_for(scan, beamline / "no.zarr"), **changes})
     assert reply.status_code == code
     assert what in reply.json()["what"]
 
 
-def test_nobody_but_the_owner_denoises(instance: Instance, scan: str, place: Path) -> None:
-    with http(instance, "control") as client:
-        assert client.post("/api/denoisings", json=request_for(scan, place / "no.zarr")).status_code == 403
+def test_nobody_but_the_owner_denoises(empty_instance: Instance, scan: str, beamline: Path) -> None:
+    with http(empty_instance, "control") as client:
+        assert client.post("/api/denoisings", json=request_for(scan, beamline / "no.zarr")).status_code == 403
         assert client.get("/api/denoisings", params={"scan": scan}).status_code == 403
 
 
-def test_what_was_not_started_is_not_found(instance: Instance) -> None:
-    with http(instance) as client:
+def test_what_was_not_started_is_not_found(empty_instance: Instance) -> None:
+    with http(empty_instance) as client:
         assert client.get("/api/denoisings/none/images/after").status_code == 404
         assert client.post("/api/denoisings/none/keep").status_code == 404

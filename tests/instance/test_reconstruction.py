@@ -3,7 +3,6 @@
 import io
 import json
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from pellucid.tomo.scan_files.assembly import ScanOptions
 from pellucid.tomo.scan_files.registry import open_scan
 from pellucid.volume.slice_sheet import grey_levels
 from pellucid.volume.volume import open_volume
-from tests.instance.loopback import Page, address, begun, http, open_page, proved, running
+from tests.instance.loopback import Page, address, begun, http, open_page, proved
 from tests.tomo.small_scan import AXIS, COLUMNS, MU_PER_CM, PIXEL_UM, inside, write_scan
 from tests.waiting import TIMEOUT_S, wait_until
 
@@ -33,25 +32,13 @@ OPTIONS = {"projections": "", "flats": "", "darks": "", "angles": "", "pixel_siz
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("beamline")
+def scan(beamline: Path) -> str:
+    return str(write_scan(beamline / "scan.h5", rows=6))
 
 
 @pytest.fixture(scope="module")
-def instance(place: Path) -> Iterator[Instance]:
-    """One that shows nothing yet."""
-    with running(None, place) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def scan(place: Path) -> str:
-    return str(write_scan(place / "scan.h5", rows=6))
-
-
-@pytest.fixture(scope="module")
-def recipe(instance: Instance, scan: str) -> dict[str, Any]:
-    with http(instance) as client:
+def recipe(empty_instance: Instance, scan: str) -> dict[str, Any]:
+    with http(empty_instance) as client:
         reply = client.post("/api/scans/describe", json={"path": scan, "options": OPTIONS}).json()
     return {**reply["recipe"], "center": AXIS}
 
@@ -64,8 +51,8 @@ def tried(client: httpx.Client, **request: object) -> tuple[dict[str, Any], Voxe
     return header, np.asarray(Image.open(io.BytesIO(answer.content[4 + length :])))
 
 
-def test_a_scan_is_recognised_and_described(instance: Instance, scan: str) -> None:
-    with http(instance) as client:
+def test_a_scan_is_recognised_and_described(empty_instance: Instance, scan: str) -> None:
+    with http(empty_instance) as client:
         facts = client.get("/api/files/info", params={"path": scan}).json()
         assert (facts["is_scan"], facts["shape"]) == (True, [72, 6, COLUMNS])
         reply = client.post("/api/scans/describe", json={"path": scan}).json()
@@ -74,14 +61,14 @@ def test_a_scan_is_recognised_and_described(instance: Instance, scan: str) -> No
     assert "vo-all" in reply["choices"]["rings"]
 
 
-def test_a_folder_of_pictures_is_a_scan_and_the_one_around_it_is_not(instance: Instance, place: Path) -> None:
-    folder = place / "several" / "pictures"
+def test_a_folder_of_pictures_is_a_scan_and_the_one_around_it_is_not(empty_instance: Instance, beamline: Path) -> None:
+    folder = beamline / "several" / "pictures"
     folder.mkdir(parents=True)
     names = ["flat_0.tif", "dark_0.tif", *(f"view_{number}.tif" for number in range(6))]
     for number, name in enumerate(names):
         tifffile.imwrite(folder / name, np.full((4, 8), 1000 - number, np.uint16))
     (folder / "angles.txt").write_text("\n".join(str(30 * number) for number in range(6)))
-    with http(instance) as client:
+    with http(empty_instance) as client:
         reply = {
             path: client.get("/api/files", params={"folder": str(path)}).json() for path in (folder, folder.parent)
         }
@@ -90,11 +77,11 @@ def test_a_folder_of_pictures_is_a_scan_and_the_one_around_it_is_not(instance: I
     assert (facts["projections"], facts["kind"], facts["output"]) == (6, "TIFF folder", f"{folder}.zarr")
 
 
-def test_what_a_plain_file_might_be(instance: Instance, place: Path) -> None:
-    path = place / "plain.h5"
+def test_what_a_plain_file_might_be(empty_instance: Instance, beamline: Path) -> None:
+    path = beamline / "plain.h5"
     with h5py.File(path, "w") as file:
         file["images"], file["theta"] = np.zeros((8, 4, 6), np.uint16), np.arange(8.0)
-    with http(instance) as client:
+    with http(empty_instance) as client:
         facts = client.get("/api/files/info", params={"path": str(path)}).json()
         assert (facts["is_scan"], facts["may_be_scan"], facts["shape"]) == (False, True, [8, 4, 6])
         reply = client.get("/api/scans/datasets", params={"path": str(path)}).json()
@@ -104,12 +91,12 @@ def test_what_a_plain_file_might_be(instance: Instance, place: Path) -> None:
     assert refused.status_code == 403
 
 
-def test_a_slice_is_the_librarys_own(instance: Instance, scan: str, recipe: dict[str, Any]) -> None:
+def test_a_slice_is_the_librarys_own(empty_instance: Instance, scan: str, recipe: dict[str, Any]) -> None:
     own = SlicePreview(open_scan(scan, ScanOptions(pixel_size_um=PIXEL_UM)), choose("cpu")).slice(
         3, Recipe(center=AXIS)
     )
     request = {"path": scan, "options": OPTIONS, "recipe": recipe, "index": 3}
-    with http(instance) as client:
+    with http(empty_instance) as client:
         header, pixels = tried(client, place="slice", **request)
         assert np.array_equal(pixels, grey_levels(own, header["low"], header["high"]))
         assert (header["unit"], header["center"], header["encoding"]) == ("1/cm", AXIS, "png")
@@ -120,20 +107,20 @@ def test_a_slice_is_the_librarys_own(instance: Instance, scan: str, recipe: dict
         assert tried(client, place="projection", **request)[1].shape == (6, COLUMNS)
 
 
-def test_the_axis_is_looked_for_beside_trials(instance: Instance, scan: str, recipe: dict[str, Any]) -> None:
+def test_the_axis_is_looked_for_beside_trials(empty_instance: Instance, scan: str, recipe: dict[str, Any]) -> None:
     request = {"path": scan, "options": OPTIONS, "recipe": {**recipe, "center": "auto"}}
-    with http(instance) as client:
+    with http(empty_instance) as client:
         assert client.post("/api/scans/axis", json=request).json()["center"] == pytest.approx(AXIS, abs=0.3)
 
 
 def test_what_was_given_up_gives_nothing_up_when_it_comes_late(
-    instance: Instance, scan: str, recipe: dict[str, Any]
+    empty_instance: Instance, scan: str, recipe: dict[str, Any]
 ) -> None:
     request = {"path": scan, "options": OPTIONS, "recipe": recipe, "index": 3, "place": "slice", "client": "me"}
     answers: list[tuple[int, int]] = []
 
     def ask(number: int) -> None:
-        with http(instance) as client:
+        with http(empty_instance) as client:
             answers.append((number, client.post("/api/scans/preview", json={**request, "number": number}).status_code))
 
     threads = [threading.Thread(target=ask, args=(number,)) for number in (9, 8, 7, 6, 5, 4, 3)]
@@ -144,20 +131,20 @@ def test_what_was_given_up_gives_nothing_up_when_it_comes_late(
     assert (9, 200) in answers
 
 
-def test_what_nobody_waits_for_is_given_up(instance: Instance, scan: str, recipe: dict[str, Any]) -> None:
+def test_what_nobody_waits_for_is_given_up(empty_instance: Instance, scan: str, recipe: dict[str, Any]) -> None:
     slow = {**recipe, "method": "cgls", "iterations": 1000}
     answers: list[int] = []
 
     def ask(client: str) -> None:
         request = {"path": scan, "options": OPTIONS, "recipe": slow, "index": 3, "place": "slice", "client": client}
-        with http(instance) as line:
+        with http(empty_instance) as line:
             answers.append(line.post("/api/scans/preview", json=request).status_code)
 
     for is_closed in (True, False):
-        with open_page(instance) as page:
+        with open_page(empty_instance) as page:
             thread = threading.Thread(target=ask, args=(page.client,))
             thread.start()
-            wait_until(lambda: instance.session.previews.is_busy, TIMEOUT_S)
+            wait_until(lambda: empty_instance.session.previews.is_busy, TIMEOUT_S)
             if is_closed:
                 page.say("save_draft", scan=scan, draft=None, is_open=False)
                 thread.join()
@@ -178,18 +165,18 @@ def test_what_nobody_waits_for_is_given_up(instance: Instance, scan: str, recipe
     ],
 )
 def test_what_cannot_be_tried_is_said(
-    instance: Instance, scan: str, recipe: dict[str, Any], change: dict[str, Any], text: str
+    empty_instance: Instance, scan: str, recipe: dict[str, Any], change: dict[str, Any], text: str
 ) -> None:
     request = {"path": scan, "options": OPTIONS, "recipe": recipe, "index": 0, "place": "slice", **change}
-    with http(instance) as client:
+    with http(empty_instance) as client:
         answer = client.post("/api/scans/preview", json=request)
     assert 400 <= answer.status_code < 500
     assert text in answer.json()["what"]
 
 
-def test_a_refused_recipe_says_what_there_is(instance: Instance, scan: str, recipe: dict[str, Any]) -> None:
+def test_a_refused_recipe_says_what_there_is(empty_instance: Instance, scan: str, recipe: dict[str, Any]) -> None:
     request = {"path": scan, "recipe": {**recipe, "filter": "ram-lak"}, "index": 0, "place": "slice"}
-    with http(instance) as client:
+    with http(empty_instance) as client:
         answer = client.post("/api/scans/preview", json=request)
     assert (answer.status_code, "shepp-logan" in answer.json()["remedy"]) == (400, True)
 
@@ -205,10 +192,12 @@ def wait_for(client: httpx.Client, task: str) -> dict[str, Any]:
     return status()
 
 
-def test_a_volume_is_made_and_opened(instance: Instance, scan: str, recipe: dict[str, Any], place: Path) -> None:
-    target = str(place / "made.zarr")
+def test_a_volume_is_made_and_opened(
+    empty_instance: Instance, scan: str, recipe: dict[str, Any], beamline: Path
+) -> None:
+    target = str(beamline / "made.zarr")
     request = {"path": scan, "options": OPTIONS, "recipe": recipe, "output": target, "is_watched": True}
-    with http(instance) as client, open_page(instance) as page:
+    with http(empty_instance) as client, open_page(empty_instance) as page:
         line = client.post("/api/reconstructions/command", json=request).json()["text"]
         assert line == f"pellucid reconstruct {scan} -o {target} --pyramid --pixel-size 5.0 --center 22.7"
         task = client.post("/api/reconstructions", json=request).json()["task"]
@@ -226,22 +215,29 @@ def test_a_volume_is_made_and_opened(instance: Instance, scan: str, recipe: dict
         assert client.post("/api/load", json={"path": target}).status_code == 200
 
 
-def test_a_run_is_stopped_and_goes_on(instance: Instance, scan: str, recipe: dict[str, Any], place: Path) -> None:
-    request = {"path": scan, "options": OPTIONS, "recipe": recipe, "output": str(place / "later.zarr")}
-    with http(instance) as client, open_page(instance) as page:
+def test_a_run_is_stopped_and_goes_on(
+    empty_instance: Instance, scan: str, recipe: dict[str, Any], beamline: Path
+) -> None:
+    request = {"path": scan, "options": OPTIONS, "recipe": recipe, "output": str(beamline / "later.zarr")}
+    with http(empty_instance) as client, open_page(empty_instance) as page:
         task = client.post("/api/reconstructions", json=request).json()["task"]
         page.say("cancel_task", task=task)
         ended = wait_for(client, task)
         assert (ended["state"], ended["what"]) == ("stopped", "The reconstruction was cancelled.")
-        assert not (place / "later.zarr").exists()
+        assert not (beamline / "later.zarr").exists()
         assert wait_for(client, client.post("/api/reconstructions", json=request).json()["task"])["state"] == "finished"
-        assert (place / "later.zarr").exists()
+        assert (beamline / "later.zarr").exists()
 
 
-def test_a_run_that_fails_says_why(instance: Instance, scan: str, recipe: dict[str, Any], place: Path) -> None:
+def test_a_run_that_fails_says_why(empty_instance: Instance, scan: str, recipe: dict[str, Any], beamline: Path) -> None:
     wide = {"energy_kev": 1.0, "distance_mm": 5000.0, "pixel_size_um": PIXEL_UM, "delta_over_beta": 500.0}
-    request = {"path": scan, "options": OPTIONS, "recipe": {**recipe, "phase": wide}, "output": str(place / "no.zarr")}
-    with http(instance) as client:
+    request = {
+        "path": scan,
+        "options": OPTIONS,
+        "recipe": {**recipe, "phase": wide},
+        "output": str(beamline / "no.zarr"),
+    }
+    with http(empty_instance) as client:
         ended = wait_for(client, client.post("/api/reconstructions", json=request).json()["task"])
     assert ended["state"] == "stopped"
     assert "smooths over" in ended["what"]
@@ -249,14 +245,14 @@ def test_a_run_that_fails_says_why(instance: Instance, scan: str, recipe: dict[s
 
 
 def test_what_is_set_up_is_told_to_owners_who_come_later(
-    instance: Instance, scan: str, recipe: dict[str, Any], place: Path
+    empty_instance: Instance, scan: str, recipe: dict[str, Any], beamline: Path
 ) -> None:
     request = {
         "options": OPTIONS, "recipe": recipe, "axis": "chosen", "row": 3, "view": 0, "compare": "rings", "output": "",
         "is_replaced": False, "is_watched": False, "rows": None, "crop": None,
     }  # fmt: skip
-    requested = {"path": scan, "options": OPTIONS, "recipe": recipe, "output": str(place / "told.zarr")}
-    with http(instance) as client, open_page(instance) as page:
+    requested = {"path": scan, "options": OPTIONS, "recipe": recipe, "output": str(beamline / "told.zarr")}
+    with http(empty_instance) as client, open_page(empty_instance) as page:
         page.say("save_draft", scan=scan, draft=request, is_open=True)
         task = client.post("/api/reconstructions", json=requested).json()["task"]
         while not (heard := page.hear_text("reconstructions"))["drafts"]:
@@ -267,20 +263,20 @@ def test_what_is_set_up_is_told_to_owners_who_come_later(
         page.say("save_draft", scan=scan, draft=None, is_open=False)
         page.say("save_draft", scan=scan, draft={**request, "recipe": {**recipe, "filter": "none"}}, is_open=True)
         assert "Unknown filter 'none'" in page.hear_text("error")["what"]
-    (heard,) = told_at_first(instance, "own")
+    (heard,) = told_at_first(empty_instance, "own")
     assert (heard["open"], heard["drafts"][0]["draft"], heard["runs"][0]["status"]["state"]) == (
         "",
         request,
         "finished",
     )
-    assert told_at_first(instance, "control") == []
+    assert told_at_first(empty_instance, "control") == []
 
 
-def told_at_first(instance: Instance, capability: Capability) -> list[dict[str, Any]]:
+def told_at_first(empty_instance: Instance, capability: Capability) -> list[dict[str, Any]]:
     """What a new page hears of reconstructions before it hears what is shown."""
-    with connect(address(instance), max_size=None) as socket:
+    with connect(address(empty_instance), max_size=None) as socket:
         page = Page(socket)
-        proof = proved(page, begun(instance, capability), instance.address)
+        proof = proved(page, begun(empty_instance, capability), empty_instance.address)
         page.say("hello", version=VERSION, width=64, height=48, proof=proof)
         heard = [page.hear()]
         while not isinstance(heard[-1], dict) or heard[-1]["type"] != "state":
@@ -288,7 +284,7 @@ def told_at_first(instance: Instance, capability: Capability) -> list[dict[str, 
     return [one for one in heard if isinstance(one, dict) and one["type"] == "reconstructions"]
 
 
-def test_a_volume_is_made_inside_the_roots_only(instance: Instance, scan: str, recipe: dict[str, Any]) -> None:
+def test_a_volume_is_made_inside_the_roots_only(empty_instance: Instance, scan: str, recipe: dict[str, Any]) -> None:
     request = {"path": scan, "recipe": recipe, "output": "/var/elsewhere.zarr"}
-    with http(instance) as client:
+    with http(empty_instance) as client:
         assert client.post("/api/reconstructions", json=request).status_code == 403

@@ -23,6 +23,7 @@ from pellucid.rendering.renderer import Renderer, render_progressive
 from pellucid.rendering.scene import Isosurface, PointsLayer, Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.volume.volume import Volume
+from tests.rendering.waves import waves
 from tests.shared_data import shared
 
 SHAPE = (70, 80, 96)
@@ -33,14 +34,6 @@ TRANSFER = TransferFunction(
     value_range=(0.0, 250.0),
 )
 WIDTH, HEIGHT = 96, 72
-
-
-def waves() -> Voxels:
-    z, y, x = np.meshgrid(*(np.arange(n) for n in SHAPE), indexing="ij")
-    values: Voxels = (125 + 80 * np.sin(z / 3) * np.cos(y / 4) * np.sin(x / 5) + 40 * np.sin((x + y + z) / 9)).astype(
-        np.uint8
-    )
-    return values
 
 
 def scene_of(volume: Volume, **changes: object) -> Scene:
@@ -59,7 +52,7 @@ def apart(one: Frame, other: Frame) -> float:
 
 
 def test_a_first_picture_then_the_exact_one_then_smoother_ones(device: Device) -> None:
-    volume = Volume.from_array(waves())
+    volume = Volume.from_array(waves(SHAPE))
     scene, renderer = scene_of(volume), Renderer(device)
     exact = Renderer(device).render(scene, WIDTH, HEIGHT)
     frames = list(renderer.render_progressive(scene, WIDTH, HEIGHT, budget_ms=1e-3))
@@ -79,7 +72,7 @@ def test_a_first_picture_then_the_exact_one_then_smoother_ones(device: Device) -
 
 
 def test_what_fits_the_budget_is_exact_at_once(device: Device) -> None:
-    volume = Volume.from_array(waves())
+    volume = Volume.from_array(waves(SHAPE))
     frame = next(iter(Renderer(device).render_progressive(scene_of(volume), 24, 24, budget_ms=60_000.0)))
     assert frame.statistics.is_exact
     assert np.array_equal(frame.rgba, Renderer(device).render(scene_of(volume), 24, 24).rgba)
@@ -91,7 +84,7 @@ def test_what_fits_the_budget_is_exact_at_once(device: Device) -> None:
     ids="-".join,
 )
 def test_a_picture_in_pieces_has_the_same_bits(device: Device, changes: dict[str, object]) -> None:
-    volume = Volume.from_array(waves())
+    volume = Volume.from_array(waves(SHAPE))
     scene, renderer = scene_of(volume, **changes), Renderer(device)
     at_once = renderer.render(scene, WIDTH, HEIGHT)
     in_pieces = renderer.render(scene, WIDTH, HEIGHT, is_cancelled=lambda: False)
@@ -101,7 +94,7 @@ def test_a_picture_in_pieces_has_the_same_bits(device: Device, changes: dict[str
 
 
 def test_a_picture_is_abandoned_between_two_pieces() -> None:
-    volume = Volume.from_array(waves())
+    volume = Volume.from_array(waves(SHAPE))
     renderer = Renderer(choose("cpu"))
     with pytest.raises(Cancelled, match="Rendering an image was cancelled"):
         renderer.render(scene_of(volume), 640, 480, is_cancelled=is_later(20))
@@ -109,7 +102,7 @@ def test_a_picture_is_abandoned_between_two_pieces() -> None:
 
 
 def test_progressive_pictures_end_when_they_are_cancelled_or_closed(device: Device) -> None:
-    volume = Volume.from_array(waves())
+    volume = Volume.from_array(waves(SHAPE))
     renderer, stop = Renderer(device), threading.Event()
     frames = renderer.render_progressive(scene_of(volume), WIDTH, HEIGHT, is_cancelled=stop.is_set)
     next(frames)
@@ -122,7 +115,7 @@ def test_progressive_pictures_end_when_they_are_cancelled_or_closed(device: Devi
 
 
 def test_loading_bricks_is_abandoned_too(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    volume = Volume.from_array(waves())
+    volume = Volume.from_array(waves(SHAPE))
     renderer, reading, stop = Renderer(device), threading.Event(), threading.Event()
     renderer.add_field(str(volume.location), BrickField(volume, device, 4 * volume.nbytes))
     read_group = BrickReader._read_group
@@ -140,7 +133,7 @@ def test_loading_bricks_is_abandoned_too(device: Device, monkeypatch: pytest.Mon
 
 
 def test_pictures_without_waiting_reach_full_resolution(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    volume = Volume.from_array(waves())
+    volume = Volume.from_array(waves(SHAPE))
     scene, renderer = scene_of(volume), Renderer(device)
     renderer.add_field(str(volume.location), BrickField(volume, device, 4 * volume.nbytes))
     may_read, read_group = threading.Semaphore(0), BrickReader._read_group
@@ -164,7 +157,7 @@ def test_pictures_without_waiting_reach_full_resolution(device: Device, monkeypa
 
 
 def test_progressive_pictures_of_bricks_end_with_the_exact_one(device: Device) -> None:
-    volume = Volume.from_array(waves())
+    volume = Volume.from_array(waves(SHAPE))
     scene, renderer = scene_of(volume), Renderer(device)
     renderer.add_field(str(volume.location), BrickField(volume, device, 4 * volume.nbytes))
     exact = Renderer(device).render(scene, WIDTH, HEIGHT)
@@ -182,7 +175,7 @@ def test_progressive_pictures_of_bricks_end_with_the_exact_one(device: Device) -
 
 
 def test_what_has_no_room_ends_too(device: Device) -> None:
-    volume = Volume.from_array(waves())
+    volume = Volume.from_array(waves(SHAPE))
     scene, renderer = scene_of(volume), Renderer(device)
     field = BrickField(volume, device, volume.nbytes)
     renderer.add_field(str(volume.location), field)
@@ -255,7 +248,7 @@ def test_small_pictures_are_enlarged_between_pixels() -> None:
 
 
 def test_one_call_for_a_scene() -> None:
-    volume = Volume.from_array(waves())
+    volume = Volume.from_array(waves(SHAPE))
     frames = render_progressive(scene_of(volume), 32, 24, "cpu", budget_ms=50.0)
     assert next(frames).rgba.shape == (24, 32, 4)
     assert pellucid.render_progressive is render_progressive
@@ -263,7 +256,7 @@ def test_one_call_for_a_scene() -> None:
 
 def test_what_draws_may_be_anything_that_gives_pictures(device: Device) -> None:
     renderer = Renderer(device)
-    volume = Volume.from_array(waves())
+    volume = Volume.from_array(waves(SHAPE))
     images: list[DeviceFrame] = list(renderer.images(scene_of(volume), DrawRegion((12, 16)), DrawOptions()))
     assert [image.color.shape for image in images] == [(12, 16)]
     assert [image.seen[0].shape for image in images] == [SHAPE]

@@ -11,7 +11,6 @@ from pellucid.errors import Cancelled, InvalidInput
 from pellucid.fields.bricks.visibility import VisibleBricks
 from pellucid.fields.dense import DenseField
 from pellucid.fields.sizes import BRICK
-from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, framing
 from pellucid.rendering.drawing.multi_device import merged
 from pellucid.rendering.drawing.partition import SplitPlane, parts, shares
@@ -29,6 +28,7 @@ from pellucid.rendering.scene import (
 )
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.volume.volume import Volume
+from tests.rendering.waves import waves
 
 SIZE = 72
 SHAPE = (70, 80, 128)
@@ -41,14 +41,6 @@ TRANSFER = TransferFunction(
     value_range=(0.0, 250.0),
 )
 TURNED = Transform((1.2, 0.8, 1.0), (20.0, -35.0, 50.0), (4.0, -3.0, 2.0))
-
-
-def waves(shape: tuple[int, int, int] = SHAPE) -> Voxels:
-    z, y, x = np.meshgrid(*(np.arange(n) for n in shape), indexing="ij")
-    values: Voxels = (125 + 80 * np.sin(z / 3) * np.cos(y / 4) * np.sin(x / 5) + 40 * np.sin((x + y + z) / 9)).astype(
-        np.uint8
-    )
-    return values
 
 
 def scene_of(volume: Volume, **changes: object) -> Scene:
@@ -86,14 +78,14 @@ def assert_alike(one: Frame, shared: Frame, device: Device) -> None:
     ids="-".join,
 )
 def test_two_devices_give_the_picture_of_one(device: Device, changes: dict[str, object]) -> None:
-    volume = Volume.from_array(waves())
+    volume = Volume.from_array(waves(SHAPE))
     assert_alike(*on_one_and_on(device, 2, scene_of(volume, **changes)), device)
 
 
 @pytest.mark.parametrize("camera", [CAMERA, CAMERA.turned(180.0), INSIDE, ALONG], ids=["", "behind", "inside", "along"])
 @pytest.mark.parametrize("count", [2, 3, 5])
 def test_every_number_of_devices_from_every_side(device: Device, camera: Camera, count: int) -> None:
-    volume = Volume.from_array(waves())
+    volume = Volume.from_array(waves(SHAPE))
     scene = replace(scene_of(volume), camera=camera, planes=(ClipPlane((0.1, 0.2, 1.0), 15.0),))
     assert_alike(*on_one_and_on(device, count, scene), device)
 
@@ -112,14 +104,14 @@ def test_samples_on_the_border_are_taken_once(device: Device) -> None:
 
 
 def test_several_volumes_are_cut_by_the_same_planes(device: Device) -> None:
-    large, small = Volume.from_array(waves()), Volume.from_array(waves((40, 50, 44)))
+    large, small = Volume.from_array(waves(SHAPE)), Volume.from_array(waves((40, 50, 44)))
     turned = VolumeLayer(str(small.location), TRANSFER, transform=replace(TURNED, translation=(40.0, 20.0, 10.0)))
     scene = Scene((turned, VolumeLayer(str(large.location), TRANSFER)), CAMERA)
     assert_alike(*on_one_and_on(device, 2, scene), device)
 
 
 def test_points_and_slices_stand_among_the_parts(device: Device) -> None:
-    volume = Volume.from_array(waves())
+    volume = Volume.from_array(waves(SHAPE))
     points = Points(np.random.default_rng(0).uniform((0, 0, 0), SHAPE[::-1], (40, 3)), np.full(40, 1.0))
     cloud = PointsLayer(points.name, radius_scale=4.0)
     plane = SliceLayer(str(volume.location), (64.0, 40.0, 35.0), (1.0, 1.0, 0.0), TRANSFER)
@@ -129,7 +121,7 @@ def test_points_and_slices_stand_among_the_parts(device: Device) -> None:
 
 
 def test_every_device_loads_its_part_only(device: Device) -> None:
-    volume = Volume.from_array(waves())
+    volume = Volume.from_array(waves(SHAPE))
     renderer = Renderer(devices=[device, device])
     frame = renderer.render(scene_of(volume, shading="none"), SIZE, SIZE)
     (left,), (right,) = renderer.load(scene_of(volume))
@@ -164,7 +156,7 @@ def test_what_hides_everything_leaves_nothing_to_load_behind_it(device: Device) 
 
 
 def test_pictures_of_several_devices_get_better_and_are_abandoned(device: Device) -> None:
-    volume = Volume.from_array(waves())
+    volume = Volume.from_array(waves(SHAPE))
     scene, renderer = scene_of(volume), Renderer(devices=[device, device])
     frames = list(renderer.render_progressive(scene, 40, 40, budget_ms=1e-3))
     one = Renderer(device).render(scene, 40, 40)
@@ -175,7 +167,7 @@ def test_pictures_of_several_devices_get_better_and_are_abandoned(device: Device
 
 
 def test_a_closed_renderer_has_let_go_and_may_go_on(device: Device) -> None:
-    volume = Volume.from_array(waves())
+    volume = Volume.from_array(waves(SHAPE))
     with Renderer(devices=[device, device]) as renderer:
         first = renderer.render(scene_of(volume), SIZE, SIZE)
         before = renderer.load(scene_of(volume))
@@ -185,7 +177,7 @@ def test_a_closed_renderer_has_let_go_and_may_go_on(device: Device) -> None:
 
 
 def test_a_users_shading_on_two_devices(device: Device) -> None:
-    volume = Volume.from_array(waves())
+    volume = Volume.from_array(waves(SHAPE))
     renderers = [Renderer(device), Renderer(devices=[device, device])]
     shading, _ = [renderer.add_shading("return color * 0.5f;") for renderer in renderers]
     scene = scene_of(volume, shading="user", user_shading=shading.hash)
@@ -194,7 +186,7 @@ def test_a_users_shading_on_two_devices(device: Device) -> None:
 
 
 def test_what_needs_the_whole_volume_is_refused(device: Device) -> None:
-    volume = Volume.from_array(waves())
+    volume = Volume.from_array(waves(SHAPE))
     renderer = Renderer(devices=[device, device])
     plane = SliceLayer(str(volume.location), (64.0, 40.0, 35.0), (1.0, 1.0, 0.0), TRANSFER, opacity=0.5)
     with pytest.raises(InvalidInput, match=r"Translucent surfaces do not support .* Make them opaque"):
@@ -229,7 +221,7 @@ def test_what_two_devices_saw_is_put_together() -> None:
 
 
 def test_one_device_is_enough_for_what_fits_it() -> None:
-    volume = Volume.from_array(waves())
+    volume = Volume.from_array(waves(SHAPE))
     assert len(renderer_for(scene_of(volume), "cpu").devices) == 1
     assert len(renderer_for(scene_of(volume)).devices) == 1
 
@@ -242,7 +234,7 @@ class Card(Device):
 
 
 def test_all_cards_share_what_does_not_fit_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    volume = Volume.from_array(waves())
+    volume = Volume.from_array(waves(SHAPE))
     for total_bytes, count in ((volume.nbytes, 2), (2 * volume.nbytes, 1)):
         cards = [Card(f"cuda:{number}", "cuda", "a card", total_bytes) for number in range(2)]
         monkeypatch.setattr("pellucid.rendering.renderer.devices", lambda cards=cards: [choose("cpu"), *cards])

@@ -11,9 +11,11 @@ from pellucid import progress
 from pellucid.errors import TransferInterrupted, TransferProtocolError
 from pellucid.transport.client import TransferClient, TransferOptions, retrieve, send, stream
 from pellucid.transport.host import OfferedArray, ReceiveLimits
+from pellucid.transport.lanes.lane import Link
 from pellucid.transport.lanes.tcp import END, PIECE
 from pellucid.transport.server import Listener
-from pellucid.transport.wire.announcement import MIN_PIECE, Announcement, ArrayInfo, announce
+from pellucid.transport.wire.announcement import MIN_PIECE, ArrayInfo, announce
+from pellucid.transport.wire.messages import Channel
 from tests.contracts.lanes import TOKEN, WAIT_S, Keeper, peer, reply, stall_receiver
 from tests.transport.peer import voxels
 from tests.transport.relay import Relay
@@ -178,12 +180,7 @@ def test_pieces_of_a_broken_transfer_are_forgotten(keeper: Keeper) -> None:
     ],
 )
 def test_nothing_is_taken_beyond_what_was_announced(head: bytes, fault: str, listener: Listener) -> None:
-    caller = TransferClient.to(str(listener.address), TOKEN, TransferOptions("tcp"))
-    announcement = _announced()
-    link, lane = caller.call(announcement.transfer)
-    link.control.write(announcement.message(lane=lane))
-    link.control.expect("ready")
-    channels = [link.join(), link.join()]
+    link, channels = begun(listener)
     channels[0].write_bytes(head)
     with pytest.raises(TransferProtocolError, match=fault):
         link.control.expect("stored")
@@ -191,17 +188,17 @@ def test_nothing_is_taken_beyond_what_was_announced(head: bytes, fault: str, lis
         channel.close()
 
 
-def _announced() -> Announcement:
-    return announce(voxels().shape, voxels().dtype, None, ArrayInfo("greedy"), "none")
+def begun(listener: Listener) -> tuple[Link, list[Channel]]:
+    """A transfer that was announced, with two channels for its pieces, none of which was sent."""
+    announcement = announce(voxels().shape, voxels().dtype, None, ArrayInfo("greedy"), "none")
+    link, lane = TransferClient.to(str(listener.address), TOKEN, TransferOptions("tcp")).call(announcement.transfer)
+    link.control.write(announcement.message(lane=lane))
+    link.control.expect("ready")
+    return link, [link.join(), link.join()]
 
 
 def test_a_sender_that_never_sends_what_is_missing(listener: Listener) -> None:
-    caller = TransferClient.to(str(listener.address), TOKEN, TransferOptions("tcp"))
-    announcement = _announced()
-    link, lane = caller.call(announcement.transfer)
-    link.control.write(announcement.message(lane=lane))
-    link.control.expect("ready")
-    channels = [link.join(), link.join()]
+    link, channels = begun(listener)
     with pytest.raises(TransferProtocolError, match="arrived corrupted 4 times"):
         while True:
             for channel in channels:

@@ -108,14 +108,20 @@ def test_a_killed_worker_is_told_once_and_replaced(alone: Viewer, quiet_page: Pa
     assert alone.workers != [worker]
 
 
-def test_a_broken_line_is_opened_again(alone: Viewer, quiet_page: Page) -> None:
+def routed(page: Page) -> list[WebSocketRoute]:
+    """The connections that the page opens from now on, in a list that grows."""
     lines: list[WebSocketRoute] = []
 
     def between(line: WebSocketRoute) -> None:
         line.connect_to_server()
         lines.append(line)
 
-    quiet_page.route_web_socket("**/ws", between)
+    page.route_web_socket("**/ws", between)
+    return lines
+
+
+def test_a_broken_line_is_opened_again(alone: Viewer, quiet_page: Page) -> None:
+    lines = routed(quiet_page)
     opened(quiet_page, alone.url)
     lines[0].close()
     see(quiet_page, "Reconnecting")
@@ -125,13 +131,7 @@ def test_a_broken_line_is_opened_again(alone: Viewer, quiet_page: Page) -> None:
 
 
 def test_a_page_that_fails_says_so_and_can_be_loaded_again(alone: Viewer, quiet_page: Page) -> None:
-    lines: list[WebSocketRoute] = []
-
-    def between(line: WebSocketRoute) -> None:
-        line.connect_to_server()
-        lines.append(line)
-
-    quiet_page.route_web_socket("**/ws", between)
+    lines = routed(quiet_page)
     opened(quiet_page, alone.url)
     lines[0].send('{"type": "layers", "layers": [{"name": "nonsense"}], "points": [], "meshes": []}')
     see(quiet_page, "This page crashed")
