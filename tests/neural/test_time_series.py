@@ -62,8 +62,9 @@ def test_what_is_drawn_is_the_field_of_the_step(compressed: tuple[Path, Report])
     with open_series(compressed[0]) as series:
         for volume in series:
             assert volume.neural is not None
-            np.testing.assert_allclose(volume.neural.values(volume.box), volume.read(), atol=1e-5)
-            assert volume.at_level(0).neural is volume.neural
+            fields, residual = volume.neural
+            np.testing.assert_allclose(fields.values(volume.box), volume.read(), atol=1e-5)
+            assert residual is None and volume.at_level(0).neural == (fields, None)
 
 
 def test_steps_are_differences_where_that_is_smaller(compressed: tuple[Path, Report]) -> None:

@@ -24,6 +24,7 @@ from pellucid.rendering.scene import ClipPlane, Isosurface, Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.volume.closable_reader import ClosableReader
 from pellucid.volume.volume import Volume, open_volume
+from tests.fields.test_device_ensemble import ensemble, in_bricks
 from tests.formats.neural_field.sample_fields import decoder, grid, whole_volume, write_volume
 
 SHAPE = (40, 64, 80)
@@ -100,6 +101,32 @@ def test_through_bricks_it_looks_like_the_decoded_volume(
     renderer.close()
 
 
+@pytest.mark.parametrize("kind", ["ngp", "fvsrn", "ensemble", "ensemble with a residual"])
+@pytest.mark.parametrize("shading", ["none", "gradient"])
+def test_every_kind_of_field_is_decoded_and_drawn_in_bricks(
+    device: Device, tmp_path: Path, kind: str, shading: str
+) -> None:
+    is_one = kind in ("ngp", "fvsrn")
+    stored = ensemble(SHAPE, (1, 1, 1) if is_one else (1, 2, 2), 0 if is_one else 4, [kind if is_one else "fvsrn"])
+    truth = None
+    if kind.endswith("residual"):
+        noise = np.random.default_rng(0).normal(0, 0.3, SHAPE)
+        truth = (stored.values(Box.whole(SHAPE)) + noise).astype(np.float32)
+    with open_volume(write_volume(tmp_path / "a.plf", stored, truth)) as opened:
+        drawn = in_bricks(opened, device)
+        exact = Volume.from_array(opened.read())
+        renderer = Renderer(device)
+        renderer.add(exact)
+        renderer.add_field(str(opened.location), drawn)
+        expected, frame = (
+            renderer.render(scene_of(one, exact, shading=shading), WIDTH, HEIGHT) for one in (exact, opened)
+        )
+        assert frame.statistics.is_exact and not frame.statistics.is_along_rays
+        assert expected.rgba[..., 3].max() > 50
+        assert psnr(frame, expected) > ALIKE_DB
+        renderer.close()
+
+
 def small_pool(volume: Volume, device: Device) -> NeuralBrickField:
     """A field whose bricks do not all fit."""
     model = DeviceModel(field(), volume.shape, device)
@@ -167,8 +194,8 @@ class TwoSteps:
     def read(self, box: Box, out: Voxels, *, level: int = 0, t: int = 0, c: int = 0) -> None:
         out[...] = self._volumes[t].values(box, level)
 
-    def neural_at(self, t: int) -> NeuralVolume:
-        return self._volumes[t]
+    def neural_at(self, t: int) -> tuple[NeuralVolume, None]:
+        return self._volumes[t], None
 
     def close(self) -> None: ...
 

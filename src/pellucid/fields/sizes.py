@@ -38,3 +38,6 @@ HIDDEN = 64
 
 MAX_PAIRS = 32
 """Pairs of features of a point that they have room for."""
+
+MAX_WIDTH = 128
+"""Features of a point that the kernel for every kind of neural field has room for."""

@@ -34,6 +34,7 @@ from pellucid.volume.statistics import (
 
 if TYPE_CHECKING:  # It takes a while to import, and few volumes are neural fields.
     from pellucid.formats.neural_field.neural_volume import NeuralVolume
+    from pellucid.formats.neural_field.residual import ResidualValues
 
 
 class Volume:
@@ -131,9 +132,10 @@ class Volume:
         return reader.array if isinstance(reader, ArrayReader) else None
 
     @property
-    def neural(self) -> "NeuralVolume | None":
-        """The neural fields that the voxels are decoded from; None where they are more than those."""
-        neural_at: Callable[[int], NeuralVolume | None] | None = getattr(self._opened.reader, "neural_at", None)
+    def neural(self) -> "tuple[NeuralVolume, ResidualValues | None] | None":
+        """The neural fields that the voxels are decoded from, and what is added to them at the full resolution."""
+        neural_at: Callable[[int], tuple[NeuralVolume, ResidualValues | None]] | None
+        neural_at = getattr(self._opened.reader, "neural_at", None)
         return neural_at(self._frame["t"]) if neural_at and not self._level else None
 
     def at_level(self, level: int) -> "Volume":

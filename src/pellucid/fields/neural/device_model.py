@@ -55,7 +55,7 @@ class DeviceModel:
             warp.array(places.ravel(), dtype=warp.float32, device=name),
             warp.array(sizes.ravel(), dtype=warp.int32, device=name),
             warp.array(np.ascontiguousarray(words).view(np.uint32), dtype=warp.uint32, device=name),
-            warp.array(_spline_coefficients(field), dtype=warp.float32, device=name),
+            warp.array(spline_coefficients(field), dtype=warp.float32, device=name),
         ]
         self.struct = NeuralStruct()
         self.struct.cells, self.struct.places, self.struct.sizes, self.struct.weights, self.struct.spline = self._arrays
@@ -93,11 +93,12 @@ class DeviceModel:
         launch(evaluate_points, (blocks, THREADS), arguments, [values], self.device, block_dim=THREADS)
         return values
 
-    def decode(self, bricks: Any, output: Any, count: int) -> None:
-        """Fill an output with the voxels of bricks (kernels.BrickOutput)."""
+    def decode(self, places: Voxels, output: Any, level: int) -> None:
+        """Fill an output (kernels.BrickOutput) with the voxels of bricks of a level, places (z, y, x)."""
         from pellucid.fields.neural.kernels import PARTS, THREADS, decode_bricks
 
-        shape = (count, PARTS, THREADS)
+        shape = (len(places), PARTS, THREADS)
+        bricks = places_on_device(places, self.device)
         launch(decode_bricks, shape, [self.struct, bricks, output], [], self.device, block_dim=THREADS)
 
     def _packed_grids(
@@ -119,9 +120,15 @@ class DeviceModel:
         return np.concatenate(parts).astype(kind), places, sizes
 
 
-def _spline_coefficients(field: NeuralField) -> Voxels:
+def spline_coefficients(field: NeuralField) -> Voxels:
     """One number where there is no spline: an array on a device is never empty."""
     return np.zeros(1, np.float32) if field.spline is None else field.spline.coefficients.astype(np.float32).ravel()
+
+
+def places_on_device(places: Voxels, device: Device) -> Any:
+    """Places (z, y, x) of bricks, as (x, y, z) on a device."""
+    warp = runtime.start()
+    return warp.array(np.ascontiguousarray(places[:, ::-1], np.int32), dtype=warp.vec3i, device=device.name)
 
 
 def _cells(grid: FeatureGrid, feature: int) -> Floats:

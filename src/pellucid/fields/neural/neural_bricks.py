@@ -10,7 +10,7 @@ turn out to be empty, rays skip them from then on.
 import time
 from collections.abc import Callable
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from pellucid.fields.bricks.pyramid import plan
 from pellucid.fields.bricks.reader import BrickBatch
 from pellucid.fields.bricks.source import FilledBricks
 from pellucid.fields.device_field import stored_type
-from pellucid.fields.neural.device_model import DeviceModel
+from pellucid.fields.neural.device_model import DeviceModel, places_on_device
 from pellucid.fields.sizes import BRICK, CELL, LOWEST, PADDED, VOXEL_KINDS
 from pellucid.formats.protocol import Voxels
 from pellucid.volume.volume import Volume
@@ -37,10 +37,20 @@ LEARNING_S = 0.05
 """How long ranges are looked for between two images."""
 
 
-class NeuralBricks:
-    """A neural field as a BrickSource."""
+class BrickDecoder(Protocol):
+    """Parameters on a device, and what decodes bricks from them: a DeviceModel, or a DeviceEnsemble."""
 
-    def __init__(self, volume: Volume, model: DeviceModel) -> None:
+    device: Device
+    nbytes: int
+
+    def decode(self, places: Voxels, output: Any, level: int) -> None:
+        """Fill an output (kernels.BrickOutput) with the voxels of bricks of a level, places (z, y, x)."""
+
+
+class NeuralBricks:
+    """A neural volume as a BrickSource."""
+
+    def __init__(self, volume: Volume, model: BrickDecoder) -> None:
         self._model, self._device = model, model.device
         self._stored = stored_type(volume)
         self._is_integer = volume.dtype.kind in "iu"
@@ -55,9 +65,8 @@ class NeuralBricks:
 
         warp, name, count = runtime.start(), self._device.name, len(places)
         words = warp.empty((count, PADDED**3 * self._stored.itemsize // 4), dtype=warp.uint32, device=name)
-        bricks = _on_device(places, self._device)
         output = self._output(level, words)
-        self._model.decode(bricks, output, count)
+        self._model.decode(places, output, level)
         ranges = None
         if level == 0:
             ranges = warp.empty((count, CELLS_OF_BRICK), dtype=warp.vec2, device=name)
@@ -90,16 +99,24 @@ class NeuralBricks:
 
 
 class NeuralBrickField(BrickField):
-    """A neural field in bricks. model: its parameters on the device. is_drawn_directly: bricks of all of it would not
-    fit, so that where a kernel can, it evaluates the field along the rays; bricks are for everything else."""
+    """A neural volume in bricks. model: its parameters on the device. is_drawn_directly: it is one field of which
+    bricks would not fit, so that where a kernel can, it evaluates the field along the rays; bricks are for everything
+    else."""
 
     is_drawn_directly = False
 
-    def __init__(self, volume: Volume, device: Device, budget_bytes: int, model: DeviceModel) -> None:
+    def __init__(self, volume: Volume, device: Device, budget_bytes: int, model: BrickDecoder) -> None:
         self.model = model
         super().__init__(volume, device, budget_bytes, source=NeuralBricks(volume, model))
-        self.is_drawn_directly = self.slots < prod(self.bricks) + 1
+        self.is_drawn_directly = isinstance(model, DeviceModel) and self.slots < prod(self.bricks) + 1
         self._unknown = np.arange(prod(self.bricks)) if self.is_drawn_directly else np.empty(0, np.int64)
+
+    @property
+    def model_along_rays(self) -> DeviceModel:
+        """What kernels evaluate where is_drawn_directly."""
+        if not isinstance(self.model, DeviceModel):
+            raise TypeError("only one field of feature grids is evaluated along rays")
+        return self.model
 
     def load_missing(
         self, *, wait: bool = True, should_stop: Callable[[], bool] = never_cancelled, finest: int = 0
@@ -125,12 +142,6 @@ class NeuralBrickField(BrickField):
         from pellucid.fields.neural.kernels import put_brick_ranges
 
         margin = MARGIN if self.is_drawn_directly else 0.0
-        inputs = [_on_device(places, self.device), found, margin]
+        inputs = [places_on_device(places, self.device), found, margin]
         launch(put_brick_ranges, (len(places), CELLS_OF_BRICK), inputs, [self.ranges], self.device)
         self.range_changes += 1
-
-
-def _on_device(places: Voxels, device: Device) -> Any:
-    """Places (z, y, x) of bricks, as (x, y, z) on a device."""
-    warp = runtime.start()
-    return warp.array(np.ascontiguousarray(places[:, ::-1], np.int32), dtype=warp.vec3i, device=device.name)

@@ -7,6 +7,7 @@ Not here: evaluation (neural_volume, lattice_evaluation), making fields.
 import threading
 from collections import OrderedDict
 from dataclasses import replace
+from functools import partial
 from math import isfinite, prod
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from pellucid.formats.location import Location
 from pellucid.formats.neural_field.container import FileSections
 from pellucid.formats.neural_field.decoded_bricks import DecodedBricks
 from pellucid.formats.neural_field.neural_volume import NeuralVolume, to_voxel_type
-from pellucid.formats.neural_field.residual import Residual
+from pellucid.formats.neural_field.residual import Residual, ResidualValues
 from pellucid.formats.neural_field.stored_volume import StoredSeries
 from pellucid.formats.protocol import Layout, Voxels, Writer
 
@@ -72,9 +73,9 @@ class NeuralReader:
         voxels: Voxels = to_voxel_type(values, self.header.dtype)
         return voxels
 
-    def neural_at(self, t: int) -> NeuralVolume | None:
-        """The fields of a step, where they are all that voxels are made from: no residual is added to them."""
-        return None if self.residual else self.volume_at(t)
+    def neural_at(self, t: int) -> tuple[NeuralVolume, ResidualValues | None]:
+        """The fields of a step, and what is added to their voxels at the full resolution."""
+        return self.volume_at(t), partial(self.residual.read, t=t) if self.residual else None
 
     def _compression(self, times: int) -> str:
         """Such as "neural field, 131 kB, 128 : 1, 41.2 dB"."""

@@ -109,7 +109,7 @@ class NeuralVolume:
         return np.array([(placed.box.start, placed.box.stop) for placed in self.fields])
 
     @cached_property
-    def _overlaps(self) -> Any:
+    def overlaps(self) -> Any:
         """(fields, axis): voxels that a field's box shares with its next neighbour along an axis."""
         starts, stops = self._boxes[:, 0], self._boxes[:, 1]
         overlaps = np.zeros_like(starts)
@@ -154,7 +154,7 @@ class NeuralVolume:
         Boxes without an overlap count up to one voxel outside, or nothing would be between them at coarser levels.
         """
         low, stop = self._boxes[number, :, axis]
-        overlap = self._overlaps[number, axis]
+        overlap = self.overlaps[number, axis]
         below = (positions - low + 1) / (overlap + 1) if low > 0 else np.ones(len(positions))
         above = (stop - positions) / (overlap + 1) if stop < self.shape[axis] else np.ones(len(positions))
         depth = np.asarray(np.clip(np.minimum(below, above), 0, 1), np.float32)

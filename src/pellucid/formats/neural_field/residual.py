@@ -8,7 +8,9 @@ values the field already gives within the bound takes no bytes.
 """
 
 import struct
-from collections.abc import Iterator
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from itertools import count
 from math import floor, prod
 from typing import Any
@@ -33,6 +35,9 @@ _START, _VARYING, _CONSTANT = b"\0\0\x60", 0x80, 0x81
 _PART = struct.Struct("<BQ")  # bit planes, bits
 MAX_CODED = 2.0**60
 """The wavelet coder crashes on values, or multiples of the bound, that do not fit into 64 bits."""
+
+MAX_KEPT_BYTES = 256 << 20
+"""Of decoded bricks."""
 
 _file_numbers = count()
 
@@ -84,11 +89,17 @@ def decoded_brick(data: bytes, shape: tuple[int, ...]) -> Floats:
     return _decode(data, shape)
 
 
+ResidualValues = Callable[[Box], Floats]
+"""What is added to the voxels of a box."""
+
+
 class Residual:
-    """The residual of an open file. times: steps of a series."""
+    """The residual of an open file; threads may share it. times: steps of a series."""
 
     def __init__(self, file: FileSections, stored: StoredResidual, shape: Shape, times: int = 1) -> None:
         self._file, self.stored, self._shape, self._times = file, stored, shape, times
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, Floats] = OrderedDict()
 
     @property
     def byte_count(self) -> int:
@@ -99,12 +110,25 @@ class Residual:
         values = np.zeros(box.shape, np.float32)
         for brick in self._bricks(box):
             shared = brick.intersect(box)
-            with naming_damage(str(self._file.path), "its residual could not be decoded"):
-                decoded = decoded_brick(self._file.read(section_name(brick, t)), brick.shape)
-            if not np.isfinite(decoded).all():
-                raise Corrupted(str(self._file.path), "its residual has values that are not finite")
+            decoded = self._decoded(brick, section_name(brick, t))
             values[shared.relative_to(box.start).slices] = decoded[shared.relative_to(brick.start).slices]
         return values
+
+    def _decoded(self, brick: Box, name: str) -> Floats:
+        """A brick; the last ones are kept, because boxes are often smaller than one."""
+        with self._lock:
+            if name in self._kept:
+                self._kept.move_to_end(name)
+                return self._kept[name]
+        with naming_damage(str(self._file.path), "its residual could not be decoded"):
+            found = decoded_brick(self._file.read(name), brick.shape)
+        if not np.isfinite(found).all():
+            raise Corrupted(str(self._file.path), "its residual has values that are not finite")
+        with self._lock:
+            self._kept[name] = found
+            while len(self._kept) * self.stored.brick**3 * 4 > MAX_KEPT_BYTES and len(self._kept) > 1:
+                self._kept.popitem(last=False)
+        return found
 
     def _bricks(self, box: Box) -> Iterator[Box]:
         """Those that a box touches."""

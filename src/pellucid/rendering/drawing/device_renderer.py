@@ -190,7 +190,7 @@ class DeviceRenderer:
         if layer.transfer.edges is not None or layer.transfer.is_preintegrated:
             return classification.composite_classified, [packed]
         if isinstance(field, NeuralBrickField) and field.is_drawn_directly and layer.shading in ("none", "gradient"):
-            return composite_neural.composite_neural, [packed, field.model.struct]
+            return composite_neural.composite_neural, [packed, field.model_along_rays.struct]
         if packed.field.whole.kind >= TEXTURED:
             kernels = {"none": composite_texture.composite_unlit, "gradient": composite_texture.composite_lit}
             kernel = kernels.get(layer.shading, composite_texture.composite_lit_through)
