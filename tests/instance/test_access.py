@@ -71,6 +71,7 @@ ROUTES: dict[str, Capability] = {
     "POST /api/tickets": "view",
     "GET /api/files": "own",
     "GET /api/files/info": "own",
+    "GET /api/files/slice": "own",
     "POST /api/load": "own",
     "GET /api/recent": "own",
     "DELETE /api/recent": "own",

@@ -108,6 +108,14 @@ export async function upload(file: File): Promise<Uploaded> {
   return (await (await ask(`api/upload?${query({ name: file.name })}`, "PUT", file)).json()) as Uploaded;
 }
 
+/** A file of a folder; all files of the folder have the same id. */
+export async function uploadInto(folder: string, path: string, file: File): Promise<Uploaded> {
+  return (await (await ask(`api/upload?${query({ name: path, folder_id: folder })}`, "PUT", file)).json()) as Uploaded;
+}
+
+/** The middle slice of a file, as an image. */
+export const middleSlice = async (path: string): Promise<Blob> => (await ask(`api/files/slice?${query({ path })}`)).blob();
+
 export async function figure(request: FigureRequest): Promise<Blob> {
   return (await ask("api/figures", "POST", JSON.stringify(request))).blob();
 }

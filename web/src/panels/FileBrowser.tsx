@@ -10,6 +10,7 @@ import { choose } from "../components/files";
 import type { Entry, FileFacts, Folder } from "../protocol";
 import { folderOf } from "../session/location";
 import { openFile, reconstruct, uploadFile } from "../session/openFile";
+import { chooseFolder, uploadFolder } from "../session/uploadFolder";
 import { useSession } from "../session/session";
 import type { PageState } from "../state/state";
 import { useSelect } from "../state/store";
@@ -30,6 +31,13 @@ export function FileBrowser({ isInline = false, folder: first = "" }: FileBrowse
   const isForScans = useSelect((state) => state.interface.drawer === "scans");
   const [place, setPlace] = useState(() => firstPlace(session.store.get(), first));
   const [search, setSearch] = useState("");
+  // A folder that was uploaded is listed in the drawer that is open already.
+  const wanted = useSelect((state) => state.interface.folder);
+  const [followed, setFollowed] = useState(wanted);
+  if (wanted !== followed) {
+    setFollowed(wanted);
+    if (wanted) setPlace(wanted);
+  }
   const chosen = useSelect((state) => state.interface.chosenFile);
   const setChosen = (chosenFile: Entry | null): void => session.page({ chosenFile });
   const { folder, problem } = useFolder(place, search);
@@ -50,6 +58,9 @@ export function FileBrowser({ isInline = false, folder: first = "" }: FileBrowse
         <h2>{isForScans ? "Choose a scan" : "Open"}</h2>
         <Button icon="upload" look="plain" onClick={() => void choose("").then((file) => (file ? uploadFile(session, file) : undefined))}>
           From this computer
+        </Button>
+        <Button icon="folder" look="plain" title="Upload a folder from this computer: a stack of TIFF files, a Zarr array, a scan" onClick={() => void chooseFolder().then((files) => uploadFolder(session, files))}>
+          Folder
         </Button>
         {isInline ? null : <IconButton icon="close" label="Close" onClick={() => session.page({ drawer: "none", chosenFile: null })} />}
       </header>

@@ -67,7 +67,7 @@ export function Facts({ entry }: { entry: Entry }): ReactNode {
     <div className="facts">
       <h3 title={entry.path}>{entry.name}</h3>
       {problem ? <Problem problem={problem} /> : null}
-      {layout ? <RawForm bytes={entry.bytes ?? 0} layout={layout} onChange={setLayout} /> : facts ? <FactLines facts={facts} /> : problem || !isVolume ? null : <p className="hint">Reading…</p>}
+      {layout ? <RawForm bytes={entry.bytes ?? 0} layout={layout} slice={isFitting ? path : ""} onChange={setLayout} /> : facts ? <FactLines facts={facts} /> : problem || !isVolume ? null : <p className="hint">Reading…</p>}
       {facts && facts.datasets.length > 1 ? (
         <select className="field" aria-label="Dataset" value={dataset} onChange={(event) => setDataset(event.currentTarget.value)}>
           <option value="">Choose a dataset…</option>

@@ -1,6 +1,7 @@
 // The shape and type of a file without a header. Here: asking for them, with a guess to begin with.
 
-import { useState, type ReactNode } from "react";
+import { useEffect, useState, type ReactNode } from "react";
+import { middleSlice } from "../connection/requests";
 import { bytes as bytesText } from "../geometry/measures";
 import { Select } from "../components/Choice";
 import { NumberField } from "../components/NumberField";
@@ -11,14 +12,17 @@ const ORDERS = [
   { value: "be", label: "big endian" },
 ] as const;
 const AXES = ["z", "y", "x"] as const;
+const SETTLE_MS = 200;
 
 interface RawFormProps {
   bytes: number;
   layout: RawLayout;
+  /** What to show a slice of; empty where the file is too small for this layout. */
+  slice: string;
   onChange: (layout: RawLayout) => void;
 }
 
-export function RawForm({ bytes, layout, onChange }: RawFormProps): ReactNode {
+export function RawForm({ bytes, layout, slice, onChange }: RawFormProps): ReactNode {
   // Until an offset is typed, the remaining bytes count as a header.
   const [isOffsetTyped, setOffsetTyped] = useState(false);
   const change = (part: Partial<RawLayout>): void => {
@@ -57,8 +61,34 @@ export function RawForm({ bytes, layout, onChange }: RawFormProps): ReactNode {
         />
       </div>
       <Size bytes={bytes} needed={layout.offset + neededBytes(layout)} />
+      <MiddleSlice path={slice} />
     </div>
   );
+}
+
+/** With a wrong shape or type, it looks like noise or stripes. */
+function MiddleSlice({ path }: { path: string }): ReactNode {
+  const [address, setAddress] = useState("");
+  useEffect(() => {
+    if (path === "") return undefined;
+    let isWanted = true;
+    let shown = "";
+    // While numbers are typed, most layouts are not meant.
+    const timer = setTimeout(() => {
+      middleSlice(path).then(
+        (image) => {
+          if (isWanted) setAddress((shown = URL.createObjectURL(image)));
+        },
+        () => (isWanted ? setAddress("") : undefined),
+      );
+    }, SETTLE_MS);
+    return () => {
+      isWanted = false;
+      clearTimeout(timer);
+      if (shown) URL.revokeObjectURL(shown);
+    };
+  }, [path]);
+  return path && address ? <img className="raw-slice" src={address} alt="The middle slice across z with this shape and type" title="The middle slice across z: with a wrong shape or type it looks like stripes or noise" /> : null;
 }
 
 function Size({ bytes, needed }: { bytes: number; needed: number }): ReactNode {

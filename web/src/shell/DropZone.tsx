@@ -1,7 +1,8 @@
-// A file dropped on the page is uploaded and opened.
+// A file or a folder dropped on the page is uploaded and opened.
 
 import { useEffect, useState, type ReactNode } from "react";
 import { uploadFile } from "../session/openFile";
+import { filesOf, uploadFolder } from "../session/uploadFolder";
 import { useSession } from "../session/session";
 import { isOwner } from "../state/selectors";
 
@@ -22,9 +23,12 @@ export function DropZone(): ReactNode {
       event.preventDefault();
       setOver(false);
       const file = event.dataTransfer?.files[0];
+      const entry = event.dataTransfer?.items[0]?.webkitGetAsEntry();
+      const how = event.shiftKey ? "add" : "replace";
       if (!file) return;
-      if (isOwner(session.store.get())) void uploadFile(session, file, event.shiftKey ? "add" : "replace");
-      else session.notify("error", "Only the owner can open files.", "Ask for an owner link.");
+      if (!isOwner(session.store.get())) session.notify("error", "Only the owner can open files.", "Ask for an owner link.");
+      else if (entry?.isDirectory) void filesOf(entry).then((files) => uploadFolder(session, files, how));
+      else void uploadFile(session, file, how);
     };
     addEventListener("dragover", over);
     addEventListener("dragleave", leave);

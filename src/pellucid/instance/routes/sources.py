@@ -9,15 +9,17 @@ import io
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 from typing import Annotated
 from uuid import uuid4
 
 import numpy as np
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from numpy.lib import format as npy_format
 
+from pellucid.box import Box
 from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.location import Location
 from pellucid.formats.registry import KINDS
@@ -25,17 +27,24 @@ from pellucid.formats.shared_memory import SharedArray
 from pellucid.formats.system_errors import system_error
 from pellucid.formats.tiff.folder import slices_in
 from pellucid.instance.access.route_rules import MAX_STREAM_BYTES, needs
+from pellucid.instance.frames.encoders import encode_png
 from pellucid.instance.protocol import http_bodies
 from pellucid.instance.protocol.shared_types import MAX_UPLOAD_BYTES
 from pellucid.instance.reconstruction.previews import is_scan_folder
 from pellucid.instance.routes.dependencies import REFUSALS, Granted, Here
 from pellucid.instance.routes.recent import openable
 from pellucid.instance.scene import loading
+from pellucid.volume.slice_sheet import grey_levels, grey_window
 from pellucid.workers.protocol import replies, requests
 
 router = APIRouter(prefix="/api", tags=["sources"], responses=REFUSALS, dependencies=[needs("own")])
 PIECE = 4 * 2**20
 Offset = Annotated[int, Query(ge=0)]
+FolderId = Annotated[str, Query(pattern="^([0-9a-f]{32})?$")]
+MAX_FOLDER_DEPTH = 16
+MAX_SLICE_VOXELS = 2**26
+MAX_SLICE_EDGE = 384
+"""Pixels of the preview of a slice; of larger ones, every n-th voxel."""
 
 
 @router.get("/files")
@@ -68,6 +77,22 @@ async def facts(path: str, session: Here) -> http_bodies.FileFacts:
     )  # fmt: skip
 
 
+@router.get("/files/slice", response_class=Response, responses={200: {"content": {"image/png": {}}}})
+async def middle_slice(path: str, session: Here) -> Response:
+    """The middle slice across z of a file, small and grey: whether the shape and type of a raw file are right."""
+    source = session.roots.require_allowed(path)
+    inspect = lambda request: requests.Inspect(request, source)  # noqa: E731
+    facts: replies.Inspected = await asyncio.wrap_future(session.worker.send_request("inspecting a file", inspect))
+    z, y, x = facts.shape or (0, 0, 0)
+    if not facts.shape or y * x > MAX_SLICE_VOXELS:
+        what = facts.problem or f"A slice of {x} × {y} voxels is too large for a preview."
+        raise InvalidInput(what, remedy="Check its shape and type.")
+    box = Box((z // 2, 0, 0), (z // 2 + 1, y, x))
+    read = lambda request: requests.Retrieve(request, source, box)  # noqa: E731
+    _, shared = await asyncio.wrap_future(session.worker.send_request("reading a slice", read))
+    return Response(await asyncio.to_thread(_small_png, shared), media_type="image/png")
+
+
 @router.post("/load")
 async def load(request: http_bodies.LoadRequest, session: Here, grant: Granted) -> http_bodies.Loaded:
     """Show a file."""
@@ -75,22 +100,21 @@ async def load(request: http_bodies.LoadRequest, session: Here, grant: Granted) 
 
 
 @router.put("/upload", dependencies=[needs("own", MAX_UPLOAD_BYTES)])
-async def upload(request: Request, session: Here, name: str) -> http_bodies.Uploaded:
-    """Upload a small file; the body is its content."""
-    safe = re.sub(r"[^\w.-]+", "_", name.rpartition("/")[2]).lstrip(".")[-100:]
-    if not safe:
-        raise InvalidInput("The file has no name.", remedy="Add a name with an extension, such as scan.h5.")
+async def upload(request: Request, session: Here, name: str, folder_id: FolderId = "") -> http_bodies.Uploaded:
+    """Upload a small file; the body is its content. folder_id: all files of a folder have the same; their names are
+    their paths in it."""
+    safe = safe_path(name) if folder_id else safe_name(name)
     if safe.lower().endswith((".onnx", ".zip")):
         session.pool.get("compute").start()  # A network: what will run it starts while it arrives.
     # In a folder of its own: another file of the same name, which may be shown, stays.
     uploads, id = session.tasks.folder / "uploads", uuid4().hex
-    target, partial = uploads / id / safe, uploads / f".{id}.partial"
+    target, partial = uploads / (folder_id or id) / safe, uploads / f".{id}.partial"
     try:
         uploads.mkdir(exist_ok=True)
         with session.idle.held_off(), partial.open("wb") as file:
             async for piece in request.stream():
                 await asyncio.to_thread(file.write, piece)
-        target.parent.mkdir()
+        target.parent.mkdir(parents=True, exist_ok=bool(folder_id))
         partial.replace(target)
     except OSError as error:
         raise system_error(error, safe) from error
@@ -126,6 +150,35 @@ async def volume(session: Here, layer: Annotated[int, Query(ge=0)] = 0, box: str
     """The voxels of a layer, or of a box of it (z0:z1,y0:y1,x0:x1), as .npy."""
     shared = await loading.retrieve(session, layer, box)
     return StreamingResponse(_npy(shared), media_type="application/octet-stream")
+
+
+def safe_name(name: str) -> str:
+    """The last part of a name, without what means something to a file system."""
+    safe = re.sub(r"[^\w.-]+", "_", name.rpartition("/")[2]).lstrip(".")[-100:]
+    if not safe:
+        raise InvalidInput("The file has no name.", remedy="Add a name with an extension, such as scan.h5.")
+    return safe
+
+
+def safe_path(name: str) -> str:
+    """A path inside an uploaded folder. A part may begin with a dot: .zarray describes an array.
+
+    >>> safe_path("scan/0 1/.zarray")
+    'scan/0_1/.zarray'
+    """
+    parts = [re.sub(r"[^\w.-]", "_", part)[-100:] for part in name.split("/")]
+    if len(parts) > MAX_FOLDER_DEPTH or not all(part.strip(".") for part in parts):
+        raise InvalidInput(f"Invalid path in a folder: {name!r}.", remedy="Send names such as scan/slice_001.tif.")
+    return "/".join(parts)
+
+
+def _small_png(shared: SharedArray) -> bytes:
+    """A slice in a shared array as a grey image."""
+    with shared:
+        voxels = shared.array[0]
+        step = max(1, ceil(max(voxels.shape) / MAX_SLICE_EDGE))
+        small = voxels[::step, ::step]
+        return encode_png(np.ascontiguousarray(grey_levels(small, *grey_window(small))))
 
 
 def is_stack_folder(folder: Path) -> bool:
