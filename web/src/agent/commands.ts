@@ -6,14 +6,14 @@ export const DTYPES = ["uint8", "uint16", "int16", "float32"];
 const CODECS = ["", "zstd", "lz4", "gzip", "blosc", "none"];
 
 /** choices: "" is the default. example: of a text. Neither: a switch. */
-export interface CommandOption {
+interface CommandOption {
   flag: string;
   label: string;
   choices?: readonly string[];
   example?: string;
 }
 
-export interface Command {
+interface Command {
   title: string;
   /** {folder} and {stem} stand for those of each file; "" where nothing is written. */
   output: string;

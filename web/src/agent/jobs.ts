@@ -8,7 +8,7 @@ const RECENT = 6;
 export const isOver = ({ state }: Job): boolean => ["ended", "failed", "lost"].includes(state.phase);
 const hasFailed = ({ state }: Job): boolean => ["failed", "lost"].includes(state.phase);
 
-export interface JobGroups {
+interface JobGroups {
   /** Those that are not over, then the last ones that are: what has just ended stays visible. */
   current: Job[][];
   earlier: Job[][];

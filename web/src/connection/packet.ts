@@ -2,7 +2,7 @@
 
 import type { FrameHeader, SliceHeader } from "../protocol";
 
-export interface PacketOf<Header> {
+interface PacketOf<Header> {
   header: Header;
   image: Uint8Array<ArrayBuffer>;
 }

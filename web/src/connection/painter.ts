@@ -11,7 +11,7 @@ export interface Painted {
   timing: Timing;
 }
 
-export interface PainterListener {
+interface PainterListener {
   onPainted: (painted: Painted) => void;
   onSlice: (header: SliceHeader, image: Packet["image"]) => void;
   onLost: () => void;

@@ -9,7 +9,7 @@ const POLE = 1.55;
 const NEAREST = 1e-9;
 const TILT = 1e-3;
 
-export interface Axes {
+interface Axes {
   right: Vector;
   up: Vector;
   forward: Vector;
@@ -112,22 +112,6 @@ export function withPerspective(camera: Camera, fieldOfViewDeg: number | null): 
     field_of_view_deg: fieldOfViewDeg,
     height,
     position: add(camera.target, scale(arm, away)),
-  };
-}
-
-/** A camera in the direction of this one that sees a world box whole. aspect: width over height of the image. */
-export function framing(camera: Camera, low: Vector, high: Vector, aspect: number): Camera {
-  const centre = scale(add(low, high), 0.5);
-  const radius = length(subtract(high, low)) / 2 || 1;
-  const narrow = Math.min(1, aspect);
-  const direction = unit(subtract(camera.position, camera.target));
-  const half = ((camera.field_of_view_deg ?? 30) * Math.PI) / 360;
-  const away = radius / Math.sin(Math.atan(Math.tan(half) * narrow));
-  return {
-    ...camera,
-    target: centre,
-    position: add(centre, scale(direction, away)),
-    height: (2 * radius) / narrow,
   };
 }
 

@@ -25,7 +25,7 @@ const VECTORS: Readonly<Record<string, Vector>> = {
 };
 
 /** Whether a file states left-handed axes: they stand mirrored along x (as the renderer places them). */
-export function isLeftHanded(code: string): boolean {
+function isLeftHanded(code: string): boolean {
   const [x, y, z] = [...code].map((letter) => VECTORS[letter]);
   return x !== undefined && y !== undefined && z !== undefined && dot(cross(x, y), z) < 0;
 }

@@ -3,7 +3,7 @@
 import type { Box, LayerDescription } from "../protocol";
 import { add, type Vector } from "./vector";
 
-export interface Extent {
+interface Extent {
   low: Vector;
   high: Vector;
 }
@@ -24,12 +24,6 @@ export function centresOf(layer: LayerDescription): Extent {
   const [dz, dy, dx] = layer.spacing;
   const [nz, ny, nx] = layer.shape;
   return { low: [0, 0, 0], high: [(nx - 1) * dx, (ny - 1) * dy, (nz - 1) * dz] };
-}
-
-/** The centre of a voxel (z, y, x) in the world. */
-export function worldOf(layer: LayerDescription, voxel: readonly [number, number, number]): Vector {
-  const [dz, dy, dx] = layer.spacing;
-  return [voxel[2] * dx, voxel[1] * dy, voxel[0] * dz];
 }
 
 export const centreOf = ({ low, high }: Extent): Vector => {

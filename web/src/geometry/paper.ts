@@ -1,6 +1,6 @@
 // Sizes on paper. Not here: drawing at them (the instance does).
 
-export type LengthUnit = "px" | "cm";
+type LengthUnit = "px" | "cm";
 
 export interface PaperSize {
   width: number;

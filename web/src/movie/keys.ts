@@ -11,7 +11,7 @@ export interface MovieKey {
   thumbnail: string;
 }
 
-export const FILE_VERSION = 1;
+const FILE_VERSION = 1;
 const STEP_S = 2;
 const LEAST_S = 0.1;
 

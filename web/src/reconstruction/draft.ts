@@ -5,7 +5,7 @@ import type { AxisOrigin, ComparedStep, AxisResult, Recipe, ReconstructionReques
 export const NO_OPTIONS: ScanOptions = { projections: "", flats: "", darks: "", angles: "", pixel_size_um: null, is_repaired: true };
 
 /** The method for the first axis: quick, and seldom far off. */
-export const QUICK = "correlation";
+const QUICK = "correlation";
 
 /** The first draft for a scan: its middle. */
 export function firstDraft(scan: ScanDescription, options: ScanOptions): ReconstructionDraft {
@@ -59,7 +59,7 @@ export function before(recipe: Recipe, compare: ComparedStep): Recipe | null {
 }
 
 /** The filter that smooths nothing. */
-export const SHARPEST = "ramachandran";
+const SHARPEST = "ramachandran";
 
 /** The request for an image of a draft; null if there is none. */
 export function previewRequestOf(place: PreviewPosition, path: string, draft: ReconstructionDraft): PreviewRequest | null {

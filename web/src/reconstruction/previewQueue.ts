@@ -21,7 +21,7 @@ export interface Preview {
   recipe: Recipe;
 }
 
-export interface PreviewListener {
+interface PreviewListener {
   onPreview: (place: PreviewPosition, preview: Preview) => void;
   /** null: nothing is wrong any more. */
   onError: (place: PreviewPosition, error: RequestError | null) => void;

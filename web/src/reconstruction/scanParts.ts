@@ -8,7 +8,7 @@ const BETWEEN = ";";
 export const NONE = "none";
 
 /** isInclusive: the last projection is at the last angle. */
-export interface AngleRange {
+interface AngleRange {
   readonly first: number;
   readonly last: number;
   readonly isInclusive: boolean;

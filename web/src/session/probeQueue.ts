@@ -3,7 +3,7 @@
 import type { Hit, Probe, ProbeResult, ProbeSlice } from "../protocol";
 
 type Resolve = (hit: Hit | null) => void;
-export type Question = Omit<Probe, "request"> | Omit<ProbeSlice, "request">;
+type Question = Omit<Probe, "request"> | Omit<ProbeSlice, "request">;
 
 export class ProbeQueue {
   private count = 0;

@@ -61,7 +61,7 @@ export function Toolbar(): ReactNode {
   );
 }
 
-export function ToolButton({ action: name, icon, isOn }: Tool): ReactNode {
+function ToolButton({ action: name, icon, isOn }: Tool): ReactNode {
   const session = useSession();
   const action = actionOf(name);
   const isAllowed = useSelect((state) => mayRun(action, state));

@@ -13,7 +13,7 @@ import type { PageState } from "../state/state";
 const MAX_POINTS = 200;
 let gestures = 0;
 
-export interface PaintedLayer {
+interface PaintedLayer {
   index: number;
   layer: VolumeLayer;
   description: LayerDescription;
@@ -104,6 +104,3 @@ export class BrushGesture {
 
 /** A radius that is a little larger (1) or smaller (−1). */
 export const nextRadius = (radius: number, way: number): number => Math.max(0.5, Math.min(128, way > 0 ? Math.max(radius + 0.5, radius * 1.2) : Math.min(radius - 0.5, radius / 1.2)));
-
-/** How large the brush is on a panel, in CSS pixels. pixelsPerUnit: of the world. */
-export const brushPixels = (painted: PaintedLayer, radius: number, unit: number): number => brushRadius(painted, radius) * unit;

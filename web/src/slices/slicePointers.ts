@@ -24,7 +24,7 @@ interface Point {
 type Held = { kind: "aim" | "pan" | "measure" } | { kind: "brush"; gesture: BrushGesture } | { kind: "window"; x: number; y: number; from: GreyWindow };
 
 type Handler = (event: PointerEvent<HTMLDivElement>) => void;
-export type SlicePointers = Record<"onPointerDown" | "onPointerMove" | "onPointerUp" | "onPointerCancel" | "onPointerLeave", Handler>;
+type SlicePointers = Record<"onPointerDown" | "onPointerMove" | "onPointerUp" | "onPointerCancel" | "onPointerLeave", Handler>;
 
 export function useSlicePointers(slice: ShownSlice, size: Size | null, extent: Size): SlicePointers {
   const session = useSession();

@@ -36,7 +36,7 @@ export function useSelect<Part>(select: (state: PageState) => Part): Part {
   return useSyncExternalStore(store.subscribe, () => select(store.get()));
 }
 
-export function useStore(): Store {
+function useStore(): Store {
   const store = useContext(StoreContext);
   if (!store) throw new Error("Components live inside StoreContext.");
   return store;
