@@ -21,8 +21,9 @@ class ShareBuffer:
 
 @dataclass(frozen=True)
 class ForgetBuffers:
-    """These are gone, or about to be."""
+    """Let go of these buffers: their memory is freed with the reply."""
 
+    request: int
     numbers: tuple[int, ...]
 
 
@@ -49,7 +50,7 @@ class RunComputation:
 
 @dataclass(frozen=True)
 class ComputationDone:
-    """value: JSON that the computation returned."""
+    """value: JSON that the computation returned. Also the reply to ForgetBuffers."""
 
     request: int
     value: str = "null"

@@ -27,7 +27,7 @@ class BlockService(WorkerService):
     threads: ClassVar[Mapping[str, int]] = {"compute": 1}
     handlers: ClassVar[Mapping[type[Any], RequestHandler]] = {
         protocol.ShareBuffer: RequestHandler("compute", lambda it, r: it.buffers.add(r.content, r.descriptor)),
-        protocol.ForgetBuffers: RequestHandler("compute", lambda it, r: it.buffers.forget(r.content.numbers)),
+        protocol.ForgetBuffers: RequestHandler("compute", lambda it, r: it.forget(r.content)),
         protocol.RunComputation: RequestHandler("compute", lambda it, r: it.compute(r)),
     }
 
@@ -52,6 +52,10 @@ class BlockService(WorkerService):
         value = run(self._context, json.loads(request.arguments), inputs, output)
         self._finish()
         self.send_reply(protocol.ComputationDone(request.request, json.dumps(value)))
+
+    def forget(self, request: protocol.ForgetBuffers) -> None:
+        self.buffers.forget(request.numbers)
+        self.send_reply(protocol.ComputationDone(request.request))
 
     def _finish(self) -> None:
         """Wait for the device: the Worker copies from it on another stream. After an illegal address nothing works any

@@ -31,6 +31,7 @@ class BlockChild(SupervisedProcess):
         super().__init__("blocks", command, deadlines, ArrayStore(), FolderLimit())
         self._memory = memory
         self._handed_over: WeakSet[Any] = WeakSet()
+        self._leaving: set[Any] = set()
         memory.on_gone = self._forget
         self._refusal = ""
 
@@ -69,8 +70,18 @@ class BlockChild(SupervisedProcess):
     def _process_started(self) -> None:
         self._handed_over.clear()
 
-    def _forget(self, number: int) -> None:
-        self.send(cast(Any, protocol.ForgetBuffers((number,))))
+    def _forget(self, buffer: DeviceBuffer) -> None:
+        """Keep a buffer until the child has let go of it: CUDA may give memory that is freed before another process has
+        closed it to the next buffer, and the child would then see the old memory under the new one's handle."""
+        with self._lock:
+            if self._process is None or buffer not in self._handed_over:
+                return
+            self._leaving.add(buffer)
+            future = self.send_request(
+                "releasing a buffer",
+                lambda number: cast(Any, protocol.ForgetBuffers(number, (buffer.number,))),
+            )  # fmt: skip
+        future.add_done_callback(lambda _: self._leaving.discard(buffer))
 
     def _hand_over(self, buffer: DeviceBuffer) -> None:
         """The caller keeps the buffer until the computation is done: its descriptor is sent later."""

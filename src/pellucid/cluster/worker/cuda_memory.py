@@ -45,7 +45,7 @@ class CudaMemory:
         self._device = choose(device)
         self.device = self._device.name
         self.budget_bytes = budget_bytes or int(SHARE_OF_DEVICE * self._device.free_bytes())
-        self.on_gone: Callable[[int], None] = lambda number: None
+        self.on_gone: Callable[[Any], None] = lambda buffer: None
         self._spare = SpareBuffers(self.budget_bytes // 8, PAGE_BYTES)
 
     def allocate(self, nbytes: int) -> CudaBuffer:
@@ -58,7 +58,7 @@ class CudaMemory:
 
     def free(self, buffer: CudaBuffer) -> None:
         for one in self._spare.add(buffer):
-            self.on_gone(one.number)
+            self.on_gone(one)
 
     def adopt(self, shared: SharedArray) -> CudaBuffer:
         buffer, content = self.allocate(shared.nbytes), shared.array.reshape(-1).view(np.uint8)

@@ -6,6 +6,7 @@ Not here: memory of GPUs (cuda_memory), which blocks are in it (block_store).
 
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ class HostMemory:
 
     def __init__(self, budget_bytes: int, spare_bytes: int | None = None) -> None:
         self.budget_bytes = budget_bytes
-        self.on_gone: Callable[[int], None] = lambda number: None
+        self.on_gone: Callable[[Any], None] = lambda buffer: None
         self._spare = SpareBuffers(budget_bytes // 4 if spare_bytes is None else spare_bytes, PAGE_BYTES)
 
     def allocate(self, nbytes: int) -> HostBuffer:
@@ -49,7 +50,7 @@ class HostMemory:
     def free(self, buffer: HostBuffer) -> None:
         for one in self._spare.add(buffer):
             one.shared.close()
-            self.on_gone(one.number)
+            self.on_gone(one)
 
     def adopt(self, shared: SharedArray) -> HostBuffer:
         return HostBuffer(shared)
