@@ -52,8 +52,9 @@ class BlockArray:
 
 
 class DeviceMemory(Protocol):
-    """device: such as "cpu" or "cuda:1". budget_bytes: what all blocks together may take. on_gone: is given a
-    buffer that is not used again; its memory is freed when nothing refers to it any more. is_host: whether it is the host's memory."""
+    """device: such as "cpu" or "cuda:1". budget_bytes: what all blocks together may take. on_gone: is given a buffer
+    that is not used again; its memory is freed when nothing refers to it any more. is_host: whether it is the host's
+    memory."""
 
     device: str
     budget_bytes: int
