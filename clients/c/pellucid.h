@@ -265,8 +265,7 @@ typedef struct pellucid_network {
  * such as {"threshold": 0.7, "postprocess": ["sigmoid"]} (docs/reference/protocol.md: NetworkRequest); may be NULL. */
 int pellucid_viewer_apply_network(pellucid_viewer *viewer, int layer, const char *file, const char *request,
                                   pellucid_network *network, pellucid_error *error);
-/* Wait until all voxels have their label; after timeout_s PELLUCID_TIMEOUT, and the network continues. share: that is
- * labelled, 0 to 1; may be NULL. */
+/* Wait for all labels; after timeout_s PELLUCID_TIMEOUT, and the network continues. share: done, 0 to 1; may be NULL. */
 int pellucid_viewer_wait_for_network(pellucid_viewer *viewer, const pellucid_network *network, double timeout_s,
                                      double *share, pellucid_error *error);
 /* Stop a network; labels that are there stay. */
@@ -362,15 +361,13 @@ int pellucid_viewer_labels_hide(pellucid_viewer *viewer, int layer, const int64_
                                 pellucid_error *error);
 int pellucid_viewer_labels_show(pellucid_viewer *viewer, int layer, const int64_t *labels, size_t count,
                                 pellucid_error *error);
-/* Draw only these; with none, all that are not hidden. */
+/* Draw only these; or values of volumes only where these are, and labels on slices alone; with none, all again. */
 int pellucid_viewer_labels_isolate(pellucid_viewer *viewer, int layer, const int64_t *labels, size_t count,
                                    pellucid_error *error);
-/* Draw values of volumes only where these are, and the labels only on slices; with none, everything again. */
 int pellucid_viewer_labels_mask_volume(pellucid_viewer *viewer, int layer, const int64_t *labels, size_t count,
                                        pellucid_error *error);
 int pellucid_viewer_labels_show_all(pellucid_viewer *viewer, int layer, pellucid_error *error);
-/* Counted at full resolution. volume: in cubic world units; center (x, y, z) in the world; start, stop: the smallest box
- * of voxels that holds the label, (z, y, x). free() the rows, or the text. */
+/* At full resolution. volume, center (x, y, z): in world units; start, stop: its box of voxels (z, y, x). free() all. */
 typedef struct pellucid_label_row {
     int64_t label;
     uint64_t voxels, start[3], stop[3];

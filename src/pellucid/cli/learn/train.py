@@ -80,6 +80,11 @@ def _add_superres(parser: argparse.ArgumentParser) -> None:
         help="fine voxels for each coarse one (default: 4,1,1)",
     )
     parser.add_argument(
+        "--anisotropic",
+        action="store_true",
+        help="the volume has thick slices: learn within them, along y and x, what the network does along z",
+    )
+    parser.add_argument(
         "--degradation",
         choices=("average", "subsample"),
         default="average",
@@ -146,6 +151,7 @@ def run_superres(options: argparse.Namespace) -> int:
         l1=first,
         gan=replace(first, steps=options.gan_steps, rate=first.rate / 5) if options.gan_steps else None,
         adversarial=options.adversarial or usual.adversarial,
+        is_anisotropic=options.anisotropic,
     )
     request = SuperResolutionRequest(tuple(options.volume), options.output, chosen)
     reached, scores = train_super_resolution(request, **_how(options))

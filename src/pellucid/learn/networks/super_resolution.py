@@ -29,11 +29,17 @@ DISCRIMINATOR = (84, 168, 168, 336, 336, 84)
 @dataclass(frozen=True)
 class GeneratorForm:
     """factor: fine voxels for a coarse one, along (z, y, x), each 1, 2 or 4. width: filters of the first layer; 96 as
-    printed."""
+    printed. is_planar: kernels have one voxel along x, for what is learnt within slices."""
 
     factor: Shape = (4, 1, 1)
     width: int = PRINTED_WIDTH
     blocks: int = BLOCKS
+    is_planar: bool = False
+
+    @property
+    def across(self) -> int:
+        """Voxels of a kernel of 3 along x."""
+        return 1 if self.is_planar else 3
 
     @property
     def strides(self) -> tuple[Shape, Shape]:
@@ -53,11 +59,12 @@ class Generator(nn.Module):
         super().__init__()
         self.form = form
         width, first, second = form.width, *form.strides
-        self.enter = nn.Sequential(_wide(1, width), nn.LeakyReLU(SLOPE))
-        self.finer = nn.Sequential(_finer(width, 2 * width, first), _finer(2 * width, 4 * width, second))
-        self.blocks = nn.Sequential(*(ResidualBlock(4 * width) for _ in range(form.blocks)))
-        self.back = nn.Sequential(_layer(4 * width, 2 * width), _layer(2 * width, width))
-        self.leave = _wide(width, 1)
+        x = form.across
+        self.enter = nn.Sequential(_wide(1, width, x), nn.LeakyReLU(SLOPE))
+        self.finer = nn.Sequential(_finer(width, 2 * width, first, x), _finer(2 * width, 4 * width, second, x))
+        self.blocks = nn.Sequential(*(ResidualBlock(4 * width, x) for _ in range(form.blocks)))
+        self.back = nn.Sequential(_layer(4 * width, 2 * width, across=x), _layer(2 * width, width, across=x))
+        self.leave = _wide(width, 1, x)
         nn.init.zeros_(self.leave.weight)
         nn.init.zeros_(self.leave.bias)
 
@@ -71,9 +78,10 @@ class Generator(nn.Module):
 class ResidualBlock(nn.Module):
     """Two convolutions, whose result is added to the input."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, across: int = 3) -> None:
         super().__init__()
-        self.first, self.second = _layer(width, width), nn.Conv3d(width, width, 3, padding=1)
+        self.first = _layer(width, width, across=across)
+        self.second = nn.Conv3d(width, width, (3, 3, across), padding=(1, 1, across // 2))
         nn.init.zeros_(self.second.weight)
         nn.init.zeros_(self.second.bias)
 
@@ -99,19 +107,21 @@ class Discriminator(nn.Module):
         return found
 
 
-def _wide(inputs: int, outputs: int) -> Any:
-    return nn.Conv3d(inputs, outputs, (3, 7, 7), padding=(1, 3, 3))
+def _wide(inputs: int, outputs: int, across: int) -> Any:
+    x = 7 if across > 1 else 1
+    return nn.Conv3d(inputs, outputs, (3, 7, x), padding=(1, 3, x // 2))
 
 
-def _layer(inputs: int, outputs: int, stride: int = 1) -> nn.Sequential:
-    made = nn.Conv3d(inputs, outputs, 3, stride, padding=1)
+def _layer(inputs: int, outputs: int, stride: int = 1, across: int = 3) -> nn.Sequential:
+    made = nn.Conv3d(inputs, outputs, (3, 3, across), stride, padding=(1, 1, across // 2))
     nn.init.kaiming_normal_(made.weight, SLOPE)
     return nn.Sequential(made, nn.LeakyReLU(SLOPE))
 
 
-def _finer(inputs: int, outputs: int, strides: Sequence[int]) -> nn.Sequential:
+def _finer(inputs: int, outputs: int, strides: Sequence[int], across: int) -> nn.Sequential:
     extra = tuple(stride - 1 for stride in strides)
-    made = nn.ConvTranspose3d(inputs, outputs, 3, tuple(strides), padding=1, output_padding=extra)
+    edges, around = (3, 3, across), (1, 1, across // 2)
+    made = nn.ConvTranspose3d(inputs, outputs, edges, tuple(strides), padding=around, output_padding=extra)
     with torch.no_grad():
         # Every output voxel has so many fewer inputs.
         nn.init.kaiming_normal_(made.weight, SLOPE, mode="fan_out")

@@ -40,7 +40,8 @@ MIN_HELD_OUT = 5
 
 @dataclass(frozen=True)
 class FineSamples:
-    """Patches (1, z, y, x) of volumes, scaled, mirrored and turned about z. boxes: where they may be, one for each."""
+    """Patches (1, z, y, x) of volumes, scaled, mirrored and turned about z; of thick slices (1, y, x, z). boxes: where
+    they may be, one for each."""
 
     volumes: tuple[Volume, ...]
     boxes: tuple[Box, ...]
@@ -58,12 +59,13 @@ class FineSamples:
             voxels = np.flip(voxels, axis) if random.random() < 0.5 else voxels
         factor = self.options.degradation.factor
         if patch[1] == patch[2] and factor[1] == factor[2] and random.random() < 0.5:
-            voxels = voxels.transpose(0, 1, 3, 2)
+            # Along y and x: of thick slices these are the first two axes, and either is restored.
+            voxels = voxels.transpose(0, 2, 1, 3) if self.options.is_anisotropic else voxels.transpose(0, 1, 3, 2)
         return (np.ascontiguousarray(voxels),)
 
     def read(self, which: int, box: Box) -> Voxels:
         voxels = self.volumes[which].read(box).astype(np.float32)
-        return ((voxels - np.float32(self.mean)) / np.float32(self.std))[None]
+        return self.options.oriented((voxels - np.float32(self.mean)) / np.float32(self.std))[None]
 
 
 class SuperResolutionObjective:
@@ -120,14 +122,16 @@ class SuperResolutionObjective:
         return {"error": total / len(boxes), "psnr": float(np.mean(scores)), "psnr_cubic": float(np.mean(cubic))}
 
     def preview(self, parts: Parts) -> dict[str, Voxels]:
-        """A section along z: what the network was given, what it made, and the truth."""
+        """A section along the axis that is restored: what the network was given, what it made, and the truth."""
         which, box = self._boxes()[0]
         fine = self.samples.read(which, box)[0]
-        degradation, middle = self.request.superres.degradation, fine.shape[1] // 2
+        degradation = self.request.superres.degradation
+        axis = 2 if self.request.superres.is_anisotropic else 1
         cubic = degradation.interpolate(degradation.apply(fine))
         shown = {"before": cubic, "after": self._made(parts, fine), "truth": fine}
         window = contrast(fine)
-        return {name: to_bytes(voxels[:, middle], window) for name, voxels in shown.items()}
+        middle = fine.shape[axis] // 2
+        return {name: to_bytes(np.take(voxels, middle, axis), window) for name, voxels in shown.items()}
 
     def export(self, parts: Parts, folder: Path) -> None:
         request = self.request
@@ -177,13 +181,14 @@ def patch_of(options: SuperResolutionOptions) -> tuple[int, int, int]:
 
 
 def _whole(box: Box, options: SuperResolutionOptions) -> tuple[int, int, int]:
-    return triple(n // f * f for n, f in zip(box.shape, options.degradation.factor, strict=True))
+    return triple(n // f * f for n, f in zip(box.shape, options.volume_factor, strict=True))
 
 
 def divided(box: Box, options: SuperResolutionOptions) -> tuple[Box, Box]:
     """What is learnt from, and the slices at the end that are held out."""
-    factor, patch = options.degradation.factor, patch_of(options)
-    count = max(MIN_HELD_OUT * factor[0], round(options.held_out * box.shape[0]) // factor[0] * factor[0])
+    factor, patch = options.volume_factor, patch_of(options)
+    least = 1 if options.is_anisotropic else MIN_HELD_OUT * factor[0]
+    count = max(least, round(options.held_out * box.shape[0]) // factor[0] * factor[0])
     border = box.stop[0] - count
     learnt = Box(box.start, (border, *box.stop[1:]))
     if any(n < p for n, p in zip(learnt.shape, patch, strict=True)):

@@ -114,7 +114,7 @@ def plan_training(request: SuperResolutionRequest, device: str) -> SuperResoluti
         squares.append(statistics.std**2 + statistics.mean**2)
     mean = float(np.mean(means))
     std = float(np.sqrt(max(float(np.mean(squares)) - mean**2, 0.0))) or 1.0
-    form = GeneratorForm(options.degradation.factor, options.width)
+    form = GeneratorForm(options.degradation.factor, options.width, is_planar=options.is_anisotropic)
     name = Path(Location.parse(request.volumes[0]).path).name
     return SuperResolutionTraining(locations, form, options, options.l1, mean, std, name=name)
 
@@ -147,7 +147,7 @@ def _scores(job: SuperResolutionTraining, networks: list[tuple[str, Path]], devi
     degradation = job.superres.degradation
     with open_volume(job.volumes[0]) as volume:
         _, held_out = divided(volume.box, job.superres)
-        fine = volume.read(held_out).astype(np.float32)
+        fine = job.superres.oriented(volume.read(held_out).astype(np.float32))
     fine = fine[
         tuple(slice(0, min(n, m) // f * f) for n, m, f in zip(fine.shape, MAX_SCORED, degradation.factor, strict=True))
     ]

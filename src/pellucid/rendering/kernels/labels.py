@@ -34,9 +34,9 @@ def lit_label(layer: LayerStruct, here: Grid, direction: wp.vec3, at: wp.vec3, b
 
 @wp.func
 def is_drawn_at(layer: LayerStruct, here: Grid, at: wp.vec3):
-    """1 where the labels of a mask let values be drawn, else 0."""
+    """Whether the labels of a mask let values be drawn."""
     entry = classified(layer, label_in(here, at))
-    return wp.where(entry[3] > 0.0, wp.int32(1), wp.int32(0))
+    return entry[3] > 0.0
 
 
 @wp.func

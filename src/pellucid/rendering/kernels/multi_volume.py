@@ -110,14 +110,10 @@ def composite_many(
     """Sample by sample at the same places along the ray; surfaces come where they lie between two of them."""
     row, column = wp.tid()
     row += first
-    bundle = make_bundle(view, layers, row, column)
-    gathered = seen_before(view, row, column)
-    grids = wp.zeros(shape=MAX_VOLUMES, dtype=Grid)
-    lights = Rows()  # of each volume, the light that was found last
-    for i in range(layers.shape[0]):
-        lights[i] = wp.vec3(1.0, 1.0, 1.0)
-    masks, values = bits_of(layers, MASK), bits_of(layers, 0)
-    passed = wp.int32(0)
+    bundle, gathered = make_bundle(view, layers, row, column), seen_before(view, row, column)
+    # The voxels of each volume, and the light that was found last in it.
+    grids, lights = wp.zeros(shape=MAX_VOLUMES, dtype=Grid), Rows(wp.float32(1.0))
+    masks, values, passed = bits_of(layers, MASK), bits_of(layers, 0), wp.int32(0)
     surface = next_surface(view, row, column, passed)
     k = bundle.k_first
     while k <= bundle.k_last and gathered.opacity < OPAQUE:
@@ -135,16 +131,15 @@ def composite_many(
                     grids[i] = locate(layers[i].field, cell, wp.float32(k_next - k) * (1.0 - gathered.opacity))
                     visible |= 1 << i
         while k < k_next and gathered.opacity < OPAQUE:
-            distance = (wp.float32(k) + bundle.jitter) * view.step
+            distance, drawn = (wp.float32(k) + bundle.jitter) * view.step, visible & masks == masks
             while surface <= distance:
                 gathered = meet_surface(gathered, view, row, column, passed)
                 passed += 1
                 surface = next_surface(view, row, column, passed)
-            drawn = wp.where(visible & masks == masks, wp.int32(1), wp.int32(0))
             for i in range(layers.shape[0]):
-                if (masks >> i) & drawn == 1:
+                if drawn and (masks >> i) & 1 == 1:
                     drawn = is_drawn_at(layers[i], grids[i], bundle.origins[i] + bundle.speeds[i] * distance)
-            taken = visible & ~(masks | wp.where(drawn == 1, wp.int32(0), values))
+            taken = visible & ~(masks | wp.where(drawn, wp.int32(0), values))
             for i in range(layers.shape[0]):
                 if (taken >> i) & 1 == 1:
                     at = bundle.origins[i] + bundle.speeds[i] * distance
