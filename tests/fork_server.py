@@ -252,6 +252,8 @@ def _run(request: Arguments, descriptors: list[int]) -> None:
         resource.setrlimit(kind, tuple(limit))
     os.environ.clear()
     os.environ.update(request["environment"])
+    if "pellucid.settings" in sys.modules:  # What was imported before may have read those of the server.
+        sys.modules["pellucid.settings"]._State.settings = None
     tempfile.tempdir = None  # TMPDIR may be another.
     _show_in_proc(request["command"], request["environment"])
     sys.argv = ["-m", *words]

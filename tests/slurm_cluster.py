@@ -1,4 +1,4 @@
-"""A private Slurm on this machine: its own key, ports and folders, one node with two GPUs that are not real.
+"""A private Slurm on this machine: its own key, ports and folders, nodes with two GPUs each that are not real.
 
 Here: SlurmCluster, started and stopped; its controller can be taken away and brought back.
 Not here: tests.
@@ -11,7 +11,7 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,17 +22,16 @@ PROGRAMS = ("slurmctld", "slurmd", "sbatch", "munged")
 CONFIGURATION = """ClusterName=test
 SlurmctldHost=localhost(127.0.0.1)
 SlurmctldPort={controller_port}
-SlurmdPort={node_port}
 AuthType=auth/munge
 AuthInfo=socket={folder}/munge.socket
 SlurmUser=root
 SlurmdUser=root
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={folder}/spool/%n
 SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd.pid
+SlurmdPidFile={folder}/slurmd.%n.pid
 SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd.log
+SlurmdLogFile={folder}/slurmd.%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SwitchType=switch/none
@@ -50,9 +49,9 @@ InactiveLimit=0
 MessageTimeout=5
 GresTypes=gpu
 SlurmdParameters=config_overrides
-NodeName=localhost NodeAddr=127.0.0.1 CPUs=8 RealMemory=8000 Gres=gpu:2
-PartitionName=main Nodes=localhost Default=YES MaxTime=INFINITE DefMemPerCPU=100
+{listed}PartitionName=main Nodes={nodes} Default=YES MaxTime=INFINITE DefMemPerCPU=100
 """
+NODE = "NodeName={name} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} CPUs=8 RealMemory=8000 Gres=gpu:2\n"
 
 
 def can_run() -> bool:
@@ -62,9 +61,11 @@ def can_run() -> bool:
 
 @dataclass(frozen=True)
 class SlurmCluster:
-    """folder: everything of it. environment: makes Slurm's commands talk to it."""
+    """folder: everything of it. nodes: their names; each is a slurmd of its own. environment: makes Slurm's commands
+    talk to it."""
 
     folder: Path
+    nodes: tuple[str, ...] = ("localhost",)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -77,16 +78,22 @@ class SlurmCluster:
 
     def start_controller(self) -> None:
         self.command("slurmctld")
-        wait_until(lambda: self._nodes() not in ("", "unk") and not self._nodes().endswith("*"))
+        wait_until(lambda: self._are_ready(self._nodes()))
+
+    @staticmethod
+    def _are_ready(states: str) -> bool:
+        """With a star, a node has not answered yet."""
+        return bool(states) and not any(state == "unk" or state.endswith("*") for state in states.split())
 
     def stop_controller(self) -> None:
         _end(self.folder / "slurmctld.pid")
 
     def start(self) -> None:
-        _prepare(self.folder)
+        _prepare(self.folder, self.nodes)
         subprocess.run(["runuser", "-u", "munge", "--", *_munged(self.folder)], check=True, capture_output=True)
         wait_until((self.folder / "munge.socket").exists)
-        self.command("slurmd", "-N", "localhost")
+        for name in self.nodes:
+            self.command("slurmd", "-N", name)
         self.start_controller()
 
     def clear(self) -> None:
@@ -99,27 +106,27 @@ class SlurmCluster:
                 self.command("scancel", f"--user={user}")
             wait_until(lambda: not self.command("squeue", "--noheader").strip())
         with suppress(subprocess.CalledProcessError):
-            self.command("scontrol", "update", "nodename=localhost", "state=resume")
+            self.command("scontrol", "update", f"nodename={','.join(self.nodes)}", "state=resume")
 
     def stop(self) -> None:
         with suppress(subprocess.CalledProcessError):
             self.clear()
-        for name in ("slurmctld", "slurmd", "munged"):
+        for name in ("slurmctld", *(f"slurmd.{name}" for name in self.nodes), "munged"):
             _end(self.folder / f"{name}.pid")
 
     def _nodes(self) -> str:
-        """The state of the node; with a star where it has not answered yet."""
+        """The state of each node."""
         with suppress(subprocess.CalledProcessError):
-            return self.command("sinfo", "--noheader", "--format=%t").strip()
+            return self.command("sinfo", "--noheader", "--Node", "--format=%t").strip()
         return ""
 
 
 @contextmanager
-def started() -> Iterator[SlurmCluster]:
+def started(*nodes: str) -> Iterator[SlurmCluster]:
     """A cluster until the block ends. Not in pytest's folders: those are closed to the users whom Slurm acts for."""
     folder = Path(tempfile.mkdtemp(prefix="pellucid-slurm-"))
     folder.chmod(0o755)
-    cluster = SlurmCluster(folder)
+    cluster = SlurmCluster(folder, nodes or ("localhost",))
     try:
         cluster.start()
         yield cluster
@@ -128,16 +135,16 @@ def started() -> Iterator[SlurmCluster]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _prepare(folder: Path) -> None:
+def _prepare(folder: Path, nodes: Sequence[str]) -> None:
     for name in ("state", "spool", "dev", "munge"):
         (folder / name).mkdir()
     for number in range(2):
         subprocess.run(["mknod", "-m", "666", str(folder / f"dev/gpu{number}"), "c", "1", "3"], check=True)
-    ports = {"controller_port": _free_port(), "node_port": _free_port()}
-    (folder / "slurm.conf").write_text(CONFIGURATION.format(folder=folder, **ports))
-    (folder / "gres.conf").write_text(
-        f"AutoDetect=off\nNodeName=localhost Name=gpu Count=2 File={folder}/dev/gpu[0-1]\n"
-    )
+    listed = "".join(NODE.format(name=name, port=_free_port()) for name in nodes)
+    text = CONFIGURATION.format(folder=folder, controller_port=_free_port(), nodes=",".join(nodes), listed=listed)
+    (folder / "slurm.conf").write_text(text)
+    gpus = "".join(f"NodeName={name} Name=gpu Count=2 File={folder}/dev/gpu[0-1]\n" for name in nodes)
+    (folder / "gres.conf").write_text(f"AutoDetect=off\n{gpus}")
     (folder / "munge/key").write_bytes(os.urandom(1024))
     munge = pwd.getpwnam("munge")
     for path in (folder / "munge", folder / "munge/key"):

@@ -23,8 +23,15 @@ def test_everything_that_is_wanted_is_asked_for() -> None:
     wanted = job(resources=Resources(gpus=2, memory_bytes=3 * 2**30 + 1, cores=8, minutes=90))
     assert list(options(wanted, site)) == [
         "--job-name=pellucid-a1", '--output="/scratch/ada/job/log.txt"', "--open-mode=append", "--export=NONE",
-        "--no-requeue", "--nodes=1", "--ntasks=1", "--time=90", "--gpus=2", "--cpus-per-task=8", "--mem=3073M",
+        "--no-requeue", "--nodes=1", "--time=90", "--ntasks=1", "--gpus=2", "--cpus-per-task=8", "--mem=3073M",
         "--partition=gpu", "--account=imaging", "--constraint=a100&nvlink", "--qos=vis",
+    ]  # fmt: skip
+
+
+def test_several_nodes_have_a_task_for_each_gpu() -> None:
+    wanted = job(resources=Resources(gpus=6, memory_bytes=3 * 2**30, cores=12, minutes=90, nodes=3))
+    assert list(options(wanted, Site("slurm")))[5:] == [
+        "--nodes=3", "--time=90", "--ntasks-per-node=2", "--gpus-per-node=2", "--cpus-per-task=2", "--mem=1024M",
     ]  # fmt: skip
 
 

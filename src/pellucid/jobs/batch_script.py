@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pellucid.errors import InvalidInput
 from pellucid.jobs.job import EXIT, LOG, STARTED, WAITING, Job
+from pellucid.jobs.resources import Resources
 from pellucid.jobs.site import Site
 
 NAME = "pellucid-{id}"
@@ -86,20 +87,34 @@ def options(job: Job, site: Site) -> Iterator[str]:
     yield "--open-mode=append"
     yield "--export=NONE"
     yield "--no-requeue"
-    yield "--nodes=1"
-    yield "--ntasks=1"
+    yield f"--nodes={wanted.nodes}"
     yield f"--time={wanted.minutes or site.time_limit_minutes}"
-    if wanted.gpus:
-        yield f"--gpus={wanted.gpus}"
-    if wanted.cores:
-        yield f"--cpus-per-task={wanted.cores}"
+    yield from _on_one_node(wanted) if wanted.nodes == 1 else _on_several_nodes(wanted)
     if wanted.memory_bytes:
-        yield f"--mem={math.ceil(wanted.memory_bytes / 2**20)}M"
+        yield f"--mem={math.ceil(wanted.memory_bytes / wanted.nodes / 2**20)}M"
     for name in ("partition", "account", "constraint"):
         if value := getattr(site, name):
             yield f"--{name}={_plain(name, value)}"
     for option in site.options:
         yield _plain("options", option)
+
+
+def _on_several_nodes(wanted: Resources) -> Iterator[str]:
+    """A task for each GPU: a step of the job starts them."""
+    each = max(1, math.ceil(wanted.gpus / wanted.nodes))
+    yield f"--ntasks-per-node={each}"
+    if wanted.gpus:
+        yield f"--gpus-per-node={each}"
+    if wanted.cores:
+        yield f"--cpus-per-task={math.ceil(wanted.cores / (each * wanted.nodes))}"
+
+
+def _on_one_node(wanted: Resources) -> Iterator[str]:
+    yield "--ntasks=1"
+    if wanted.gpus:
+        yield f"--gpus={wanted.gpus}"
+    if wanted.cores:
+        yield f"--cpus-per-task={wanted.cores}"
 
 
 def _plain(name: str, value: str) -> str:

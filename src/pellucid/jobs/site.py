@@ -8,6 +8,7 @@ Not here: what one user decided (settings), the script made from it (batch_scrip
     account = "imaging"
     constraint = "a100"
     time_limit_minutes = 480
+    max_nodes = 1                        # over how many nodes the GPUs of a viewer may be spread
     options = ["--qos=interactive"]      # further options of sbatch
     may_override = ["partition", "time_limit_minutes"]
     poll_s = 2.0                         # how often the scheduler is asked; one question serves all jobs
@@ -62,6 +63,7 @@ class Site:
     poll_s: float = 2.0
     roots: tuple[str, ...] = ("~",)
     share: str = ""
+    max_nodes: int = 1
     node: NodeSpec = NodeSpec()
 
     def overridden(self, requests: Mapping[str, Any]) -> "Site":

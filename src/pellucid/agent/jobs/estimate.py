@@ -1,11 +1,12 @@
 """Estimates of the GPUs and the memory that a volume needs.
 
-Here: estimate, from shape and type, and the refusal of what no node has.
+Here: estimate, from shape and type; spread, over several nodes; the refusal of what no node has.
 Not here: what the site's nodes have (jobs.site), enforcing it (instance).
 """
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -53,13 +54,30 @@ def estimate(nbytes: int, site: Site) -> Resources:
     return Resources(nbytes + HOST_RESERVE_BYTES, gpus=0 if gpus_per_node(site) == 0 else max(1, gpus))
 
 
+def spread(wanted: Resources, site: Site) -> Resources:
+    """The same on as many nodes as its GPUs take, where a viewer may have several; on each of them as many GPUs.
+
+    >>> from pellucid.jobs.site import NodeSpec
+    >>> spread(Resources(gpus=5), Site("slurm", max_nodes=8, node=NodeSpec(gpus=4)))
+    Resources(memory_bytes=0, cores=0, gpus=6, minutes=0, nodes=2)
+    """
+    has = gpus_per_node(site)
+    if site.scheduler != "slurm" or not has or wanted.gpus <= has:
+        return wanted
+    nodes = math.ceil(wanted.gpus / has)
+    if nodes > site.max_nodes:
+        return wanted
+    return replace(wanted, gpus=nodes * math.ceil(wanted.gpus / nodes), nodes=nodes)
+
+
 def refuse_impossible(wanted: Resources, site: Site) -> None:
     """Before anything is queued: what one node does not have, waiting will not bring."""
     has = gpus_per_node(site)
-    if has is not None and wanted.gpus > has:
+    if has is not None and wanted.gpus > has * wanted.nodes:
         node = "this machine" if site.scheduler == "local" else "a node"
-        what = f"{wanted.gpus} GPUs were requested, but {node} has {has}."
+        more = f", and a viewer may have {site.max_nodes} nodes" if site.max_nodes > 1 else ""
+        what = f"{wanted.gpus} GPUs were requested, but {node} has {has}{more}."
         raise InvalidInput(what, remedy="Request fewer with gpus=, or show a coarser level or a smaller region.")
-    if site.node.memory_bytes and wanted.memory_bytes > site.node.memory_bytes:
+    if site.node.memory_bytes and wanted.memory_bytes > site.node.memory_bytes * wanted.nodes:
         remedy = "Request less memory, or show a coarser level or a smaller region."
         raise NotEnoughMemory(wanted.memory_bytes, site.node.memory_bytes, remedy=remedy)

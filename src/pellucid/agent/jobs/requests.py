@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from pellucid.agent.jobs.estimate import estimate, gpus_per_node, refuse_impossible, volume_bytes
+from pellucid.agent.jobs.estimate import estimate, gpus_per_node, refuse_impossible, spread, volume_bytes
 from pellucid.dataclass_json import check_storable
 from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
@@ -82,6 +82,7 @@ class ViewerRequest:
             estimated.gpus if self.gpus is None else self.gpus,
             site.time_limit_minutes if site.scheduler != "local" else 0,
         )
+        wanted = spread(wanted, site)
         refuse_impossible(wanted, site)
         return wanted
 

@@ -13,8 +13,8 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import closing, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,20 +46,27 @@ def main() -> None:
     folder, began = Path(sys.argv[1]), time.monotonic()
     try:
         request = _request(folder)
-        instance, certificate = _begun(folder, request)
+        with _device(request) as device:
+            instance, certificate = _begun(folder, request, device)
+            with closing(instance):
+                _serve(instance, certificate, folder, request, began)
     except PellucidError as error:
         log.error("%s %s", error.what, error.remedy)
         sys.exit(2)
-    with closing(instance):
-        try:
-            write_json(folder / ADDRESS, asdict(_address(instance, certificate)))
-        except OSError as error:  # No agent would ever find it.
-            log.error("%s", system_error(error, str(folder)))
-            sys.exit(2)
-        try:
-            _run(instance, folder, request, began)
-        finally:
-            (folder / ADDRESS).unlink(missing_ok=True)
+
+
+def _serve(
+    instance: "Instance", certificate: Certificate | None, folder: Path, request: ViewerJobOptions, began: float
+) -> None:
+    try:
+        write_json(folder / ADDRESS, asdict(_address(instance, certificate)))
+    except OSError as error:  # No agent would ever find it.
+        log.error("%s", system_error(error, str(folder)))
+        sys.exit(2)
+    try:
+        _run(instance, folder, request, began)
+    finally:
+        (folder / ADDRESS).unlink(missing_ok=True)
 
 
 def _run(instance: "Instance", folder: Path, request: ViewerJobOptions, began: float) -> None:
@@ -86,8 +93,19 @@ def _request(folder: Path) -> ViewerJobOptions:
     return request
 
 
-def _begun(folder: Path, request: ViewerJobOptions) -> "tuple[Instance, Certificate | None]":
-    device = request.device or devices_of(os.environ)
+@contextmanager
+def _device(request: ViewerJobOptions) -> Iterator[str | None]:
+    """What draws: on several nodes Device Workers, which a step of the job starts there."""
+    if int(os.environ.get("SLURM_JOB_NUM_NODES") or 1) == 1:
+        yield request.device or devices_of(os.environ)
+        return
+    from pellucid.cluster.viewer.worker_source import viewer_workers
+
+    with viewer_workers("srun") as workers:
+        yield workers.device
+
+
+def _begun(folder: Path, request: ViewerJobOptions, device: str | None) -> "tuple[Instance, Certificate | None]":
     with PrestartedWorker.started(device) as ahead:
         # The Worker takes as long to begin as this takes to import.
         from pellucid.instance.server import Instance

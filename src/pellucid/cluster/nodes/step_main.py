@@ -37,10 +37,11 @@ def main() -> None:
 
 
 def _spec(options: StepOptions) -> WorkerSpec:
+    launcher = options.driver_host or os.environ.get("SLURM_LAUNCH_NODE_IPADDR", "")
     slot, gpus = int(os.environ.get("SLURM_LOCALID") or 0), count_gpus()
     return WorkerSpec(
         f"cuda:{slot % gpus}" if gpus else "cpu", slot, os.environ.get("SLURMD_NODENAME", "local"),
-        own_host(options.driver_host), current().threads, options.memory_bytes, idle_timeout_s=0.0,
+        own_host(launcher), current().threads, options.memory_bytes, idle_timeout_s=0.0,
     )  # fmt: skip
 
 
