@@ -181,9 +181,7 @@ typedef struct pellucid_viewer_options {
     const char *const *roots;    /* folders whose files may be opened, besides the current one; NULL after the last */
     double idle_timeout_minutes; /* it ends after this time without use; default 60 */
     const char *scheduler;       /* "local" or "slurm"; default of this and the following: set by the site */
-    const char *partition;
-    const char *account;
-    const char *constraint;
+    const char *partition, *account, *constraint;
     int time_limit_minutes;
     const char *python; /* has Pellucid, to start an agent; default: that of the pellucid command, or python3 */
 } pellucid_viewer_options;
@@ -294,11 +292,9 @@ int pellucid_viewer_restore_first_view(pellucid_viewer *viewer, pellucid_error *
 
 /* What is at a position. layer, label_layer: -1 if there is none. voxel: (z, y, x). */
 typedef struct pellucid_hit {
-    int layer, has_value;
+    int layer, label_layer, has_value;
     double value;
-    int64_t voxel[3];
-    int label_layer;
-    int64_t label;
+    int64_t voxel[3], label;
 } pellucid_hit;
 int pellucid_viewer_probe(pellucid_viewer *viewer, const double position[3], pellucid_hit *hit, pellucid_error *error);
 /* Control points: {position, red, green, blue} and {position, opacity}; positions run from 0 to 1 over value_range. */
