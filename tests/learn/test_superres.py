@@ -234,7 +234,7 @@ def test_thick_slices_are_restored_by_what_is_learnt_within_them(tmp_path: Path)
     degradation = Degradation((4, 1, 1))
     thick = degradation.apply(truth)
     np.save(tmp_path / "thick.npy", thick)
-    learning = LearningOptions(100, 2, 100, rate=0.005, warmup=5, averaging=0.9)
+    learning = LearningOptions(250, 2, 250, rate=0.005, warmup=5, averaging=0.9)
     options = SuperResolutionOptions(degradation, width=2, patch=(4, 24, 24), l1=learning, is_anisotropic=True)
     request = SuperResolutionRequest((str(tmp_path / "thick.npy"),), tmp_path / "net", options)
     _, scores = train_super_resolution(request, CONTROL)
@@ -244,7 +244,7 @@ def test_thick_slices_are_restored_by_what_is_learnt_within_them(tmp_path: Path)
     runtime = open_runtime(RuntimeRequest(network.model, "cpu"))
     made = runtime.run({network.inputs[0].name: thick[None, None]})[0][0, 0]
     span = float(np.ptp(truth))
-    assert psnr(truth, made, span) > psnr(truth, degradation.interpolate(thick), span) + 0.3
+    assert psnr(truth, made, span) > psnr(truth, degradation.interpolate(thick), span) + 0.5
 
 
 def test_samples_of_thick_slices_are_in_their_planes() -> None:
