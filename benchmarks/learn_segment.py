@@ -1,4 +1,4 @@
-"""How well are neurons told apart, by our network, by a random forest on the same labels, and by the published network?
+"""How well are neurons separated: by our network, by a random forest on the same labels, and by the published network?
 
     python -m benchmarks.learn_segment [--quick] [--json FILE] [--parts FOLDER] [--part all|ours|forest|table]
 

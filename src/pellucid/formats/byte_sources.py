@@ -29,7 +29,7 @@ from pellucid.formats.local_files import check_allowed, check_regular, open_loca
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
 
-# Stands where the format's own first bytes will be: a file that was never finished is told from a damaged one.
+# Stands where the format's own first bytes will be: a file that was never finished is distinguished from a damaged one.
 UNFINISHED = b"UNFINISHED"
 _TEXT_BYTES = 64 << 20
 _FULL = (errno.ENOSPC, errno.EDQUOT)

@@ -118,7 +118,7 @@ describe("the state", () => {
     expect(canControl({ ...OPEN, welcome: { ...welcome, capability: "view" } })).toBe(false);
   });
 
-  it("knows that a reconstruction has ended, and how it is not told", () => {
+  it("knows that a reconstruction has ended, but not how", () => {
     const run = { task: "7", output: "/a.zarr", isWatched: true, isOver: false, status: null };
     const started = reduce(OPEN, { type: "run", scan: "/a.h5", run });
     const heard = hear(started, { type: "heard", message: RUNNING, atMs: 0 });

@@ -104,7 +104,7 @@ def socket_path(url: str) -> Path:
 
 
 def listen_for_all(path: Path) -> socket.socket:
-    """Any user may connect: what comes from the proxy is told apart by what the Hub says of it."""
+    """Any user may connect: requests of the proxy are recognised by what the Hub says of them."""
     path.unlink(missing_ok=True)  # Of a process that has ended.
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(str(path))

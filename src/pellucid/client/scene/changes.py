@@ -28,7 +28,7 @@ def parse_scene(snapshot: Mapping[str, Any]) -> tuple[Scene, int]:
 
 
 def change_scene(connection: Connection, change: Callable[[Scene], SceneChange]) -> None:
-    """Change the scene as it is; again, if someone else changed it meanwhile."""
+    """Change the scene as it is; again, if another client changed it meanwhile."""
     for tries_left in reversed(range(MAX_TRIES)):
         scene, revision = read_scene(connection)
         path, value = change(scene)

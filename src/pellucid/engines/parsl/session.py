@@ -73,7 +73,7 @@ class ParslSession:
 
 
 _LOOSE: dict[str, Any] = {"memory_bytes": 0, "cores": 1}
-"""What workers of one executor may be told differently for each task."""
+"""What may differ between the tasks of one executor's workers."""
 
 
 class _Sessions:

@@ -240,7 +240,7 @@ def _lz4(stream: Any, step: Filter, pipeline: Pipeline) -> Any:
 
 
 def _blosc(stream: Any, step: Filter, pipeline: Pipeline) -> Any:
-    # As items, not bytes: it shuffles by the size of the array's items, whatever size it is told.
+    # As items, not bytes: it shuffles by the size of the array's items, whatever size it is given.
     items = np.frombuffer(stream, f"u{step.values[2]}")
     return imagecodecs.blosc_encode(items, level=step.values[4], compressor="lz4", shuffle=1, numthreads=1)
 

@@ -151,7 +151,7 @@ class ReaderProcess:
 
 
 def _fault(status: int) -> str | None:
-    """What the end of the process says about the file; nothing where someone else ended it."""
+    """What the end of the process says about the file; nothing where another process ended it."""
     if status == -signal.SIGXCPU:
         return _ENDLESS
     return _CRASH if -status in _CRASH_SIGNALS else None

@@ -77,7 +77,7 @@ def _join_round(contacts: Contacts, labels: Voxels, allowed: Voxels) -> tuple[Co
     first, second, scores = contacts.first[allowed], contacts.second[allowed], contacts.scores[allowed]
     if not len(first):
         return contacts, labels
-    # Equal scores are told apart by the pair: everyone ranks contacts in the same way.
+    # Equal scores are ordered by the pair, so that all workers rank contacts in the same way.
     rank = np.empty(len(first), np.int64)
     rank[np.lexsort((second, first, scores))] = np.arange(len(first))
     best = np.full(contacts.count, len(first), np.int64)

@@ -1,4 +1,4 @@
-"""The order in which blocks are computed while someone watches: what is seen comes first.
+"""The order in which blocks are computed while a user watches: what is seen comes first.
 
 Here: Focus, what a user looks at; BlockQueue, the blocks that are left.
 Not here: computing them (visible_first), where the camera is (instance).

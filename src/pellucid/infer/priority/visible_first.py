@@ -1,4 +1,4 @@
-"""A network applied to a volume that someone looks at: labels appear where they look.
+"""A network applied to a volume on a page: labels appear first where the user looks.
 
 Here: VisibleRun, which computes block after block into an array.
 Not here: whole files (apply, job), the order of blocks (focus), what shows the labels (workers, instance).

@@ -1,7 +1,7 @@
 """Bodies of HTTP requests about users' PyTorch models.
 
 Here: requests, answers.
-Not here: what they start (scene.model_layers), what all clients are told (server_messages).
+Not here: what they start (scene.model_layers), what all clients are sent (server_messages).
 """
 
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Bodies of HTTP requests about a training that is shown.
 
 Here: requests.
-Not here: the training (neural.fitting), what all clients are told (server_messages).
+Not here: the training (neural.fitting), what all clients are sent (server_messages).
 """
 
 from dataclasses import dataclass

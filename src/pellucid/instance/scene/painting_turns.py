@@ -18,7 +18,7 @@ MAX_VOXELS_AT_ONCE = 2**20
 
 class PaintingTurns:
     """Each user has one path of the brush at a time, and voxels change for one user at a time: the paths of others wait
-    for the one that is being painted, not for all that someone has sent. All methods are called on the event loop."""
+    for the one that is being painted, not for all that a client has sent. All methods are called on the event loop."""
 
     def __init__(
         self, painted: PaintedVolumes, scene: Callable[[], Scene], on_changed: Callable[[str, Iterable[Box]], None]

@@ -93,7 +93,7 @@ def holds_labels(volume: Volume) -> bool:
 
 def _labels_scene(volume: Volume, camera: Camera) -> Scene:
     labels, standing = Labels(opacity=1.0), standing_of(volume)
-    # Of labels that someone wants to see as values.
+    # Of labels that are to be seen as values.
     transfer = automatic_transfer(informative_histogram(subsampled(volume)))
     layer = VolumeLayer(str(volume.location.absolute), transfer, labels=labels, transform=standing)
     return Scene((layer,), camera, annotations=Annotations(unit=_unit(volume)))

@@ -71,7 +71,7 @@ def _inspect_volume(request: Inspect) -> Inspected:
     except DatasetAmbiguous as error:
         return Inspected(request.request, datasets=error.names, problem="" if error.names else str(error))
     except WrongDimensions as error:
-        # No volume, but maybe the columns of points, of which nothing can be told before they are read.
+        # No volume, but maybe the columns of points, of which nothing is known before they are read.
         is_points = PurePath(Location.parse(request.source).path).suffix.lower() in POINT_FILES
         return Inspected(request.request, problem="" if is_points else str(error))
     except PellucidError as error:

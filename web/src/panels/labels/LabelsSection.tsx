@@ -72,7 +72,7 @@ function useTable({ index, layer, description }: ChosenVolume): { table: LabelLi
         if (isCurrent) setFound({ key, edit, table });
       });
     };
-    // While someone paints, every stroke would be counted.
+    // While a user paints, every stroke would be counted.
     const timer = setTimeout(ask, isSame ? AFTER_PAINTING_MS : 0);
     return () => {
       isCurrent = false;
