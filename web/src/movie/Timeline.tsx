@@ -54,10 +54,10 @@ export function Timeline(): ReactNode {
     <section className="timeline pane grows" aria-label="Key frames of a movie" inert={!mayControl}>
       <header>
         <h2>Key frames</h2>
-        <Button icon="plus" look={isShort ? "main" : "normal"} title="Add the view as it is now" isDisabled={isPlaying || keys.length >= MAX_KEYS} onClick={add}>
+        <Button icon="plus" look={isShort ? "main" : "normal"} title="Add the current view" isDisabled={isPlaying || keys.length >= MAX_KEYS} onClick={add}>
           Add
         </Button>
-        <Button title="Put the view as it is now in place of the chosen key frame" isDisabled={isPlaying || index < 0} onClick={replace}>
+        <Button title="Replace the chosen key frame with the current view" isDisabled={isPlaying || index < 0} onClick={replace}>
           Replace
         </Button>
         <IconButton icon="previous" label="Move the key frame earlier" isDisabled={isPlaying || index < 1} onClick={() => set(swapped(keys, chosen, -1))} />

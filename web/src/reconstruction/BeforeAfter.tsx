@@ -10,7 +10,7 @@ import type { DragMode } from "./sliceTools";
 const HELP: Record<DragMode, string> = {
   axis: "Drag across the slice to move the axis (Shift: finely), or drag its line on the left.",
   pan: "Drag the slice to move it; the wheel zooms.",
-  crop: "Drag over the part of the slice that is wanted.",
+  crop: "Drag over the part of the slice to keep.",
 };
 const NOTHING_TO_COMPARE: Record<Exclude<ComparedStep, "nothing">, string> = {
   rings: "Ring removal is off. Choose a method to compare.",

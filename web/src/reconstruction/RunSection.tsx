@@ -43,8 +43,8 @@ export function RunSection({ path, draft, onChange }: RunSectionProps): ReactNod
   return (
     <div className="workbench-run">
       <TextField label="Output" example="a name ending in .zarr" value={draft.output} onChange={(output) => onChange({ output })} />
-      <Switch label="Overwrite an existing output" title="Otherwise a name that exists is refused" isOn={draft.is_replaced} onChange={(is_replaced) => onChange({ is_replaced })} />
-      <Switch label="Show slices while running" title="In the place of what the viewer shows" isOn={draft.is_watched} onChange={(is_watched) => onChange({ is_watched })} />
+      <Switch label="Overwrite an existing output" title="If this is off, the name of an existing output is refused" isOn={draft.is_replaced} onChange={(is_replaced) => onChange({ is_replaced })} />
+      <Switch label="Show slices while running" title="They replace what the viewer shows" isOn={draft.is_watched} onChange={(is_watched) => onChange({ is_watched })} />
       {isRunning ? (
         <>
           <div className={share === null ? "bar is-unknown" : "bar"} role="progressbar" aria-label="Reconstruction" aria-valuenow={share === null ? undefined : Math.round(share * 100)}>

@@ -88,7 +88,7 @@ function AnglesField({ lists, isMissing, value, onChange }: AnglesFieldProps): R
       ) : null}
       {kind === "list" ? <ListField lists={lists} value={value} onChange={onChange} /> : null}
       {angleRange(value) && kind !== "list" ? (
-        <Switch label={`The last projection is at ${range.last}°`} title="Otherwise it is one step before" isOn={range.isInclusive} onChange={(isInclusive) => onChange(angleText({ ...range, isInclusive }))} />
+        <Switch label={`The last projection is at ${range.last}°`} title="If this is off, it is one step before that angle" isOn={range.isInclusive} onChange={(isInclusive) => onChange(angleText({ ...range, isInclusive }))} />
       ) : null}
     </div>
   );

@@ -96,7 +96,7 @@ export function Slice({ scan, draft, previews, tools, onChange, children }: Slic
 const TITLES = {
   axis: "Drag sideways to move the axis; the wheel zooms",
   pan: "Drag to move the slice; the wheel zooms",
-  crop: "Drag over the part of the slice that is wanted; the wheel zooms",
+  crop: "Drag over the part of the slice to keep; the wheel zooms",
 };
 
 type Pointed = Pick<SliceViewProps, "scan" | "draft" | "tools" | "onChange">;

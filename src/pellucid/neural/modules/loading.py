@@ -120,7 +120,7 @@ def _made(found: Any, shown: str) -> Any:
         needed = []
     needed = [one for one in needed if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)]
     if needed and inspect.isclass(found):
-        remedy = "Give its arguments defaults, or name a function without arguments that returns the module."
+        remedy = "Set defaults for its arguments, or name a function without arguments that returns the module."
         raise InvalidInput(f"{shown} needs arguments: {', '.join(one.name for one in needed)}.", remedy=remedy)
     return found if needed else found()
 
