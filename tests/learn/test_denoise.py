@@ -276,7 +276,7 @@ def test_what_cannot_be_done_is_refused_early(scan: Path, tmp_path: Path, capsys
         np.save(tmp_path / f"{name}.npy", np.zeros(shape, np.float32))
     halves = ["--halves", str(tmp_path / "a.npy"), str(tmp_path / "b.npy")]
     assert main(["denoise", "-o", str(tmp_path / "c.zarr"), *halves, "--quiet"]) == 1
-    assert "different shapes: (4, 8, 8), (4, 8, 9)" in capsys.readouterr().err
+    assert "different shapes (z, y, x): (4, 8, 8), (4, 8, 9)" in capsys.readouterr().err
     assert main(["denoise", str(scan), "-o", str(scan), "--quiet"]) == 1
     with pytest.raises(InvalidInput, match="48 views cannot be split into 40 sets"):
         denoise(request_for(scan, tmp_path / "d.zarr", options=replace(OPTIONS, sets=40)), RUNNING)

@@ -122,7 +122,7 @@ def test_a_writer_that_fails_leaves_nothing_behind(lane: str, listener: Listener
 
 def test_what_does_not_fit_is_refused(listener: Listener) -> None:
     with stream(str(listener.address), SHAPE, "uint16", token=TOKEN) as writer:
-        with pytest.raises(InvalidInput, match=r"at \(5, 0, 0\) of shape \(2, 20, 30\) does not fit"):
+        with pytest.raises(InvalidInput, match=r"at \(5, 0, 0\) of shape \(2, 20, 30\) \(z, y, x\) does not fit"):
             writer.write(VOXELS[:2], (5, 0, 0))
         with pytest.raises(InvalidInput, match="A block has type float32"):
             writer.write(VOXELS.astype(np.float32))

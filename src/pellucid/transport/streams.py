@@ -82,7 +82,7 @@ class StreamWriter:
         box = Box(begin, triple(a + b for a, b in zip(begin, block.shape, strict=True)))
         if min(begin) < 0 or not Box.whole(self.shape).contains(box):
             remedy = f"Use blocks within {self.shape}, the shape of the stream."
-            raise InvalidInput(f"A block at {begin} of shape {block.shape} does not fit.", remedy=remedy)
+            raise InvalidInput(f"A block at {begin} of shape {block.shape} (z, y, x) does not fit.", remedy=remedy)
         if not np.can_cast(block.dtype, self.dtype, "equiv"):
             remedy = f"Convert it to {self.dtype}."
             raise InvalidInput(f"A block has type {block.dtype}, but the stream has {self.dtype}.", remedy=remedy)

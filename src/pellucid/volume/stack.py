@@ -32,8 +32,9 @@ class _StackReader:
         first = volumes[0]
         for volume in volumes:
             if volume.shape[1:] != first.shape[1:]:
+                sizes = f"{volume.shape[1:]} (y, x), but {first.location} of {first.shape[1:]}"
                 raise InvalidInput(
-                    f"{volume.location} has slices of {volume.shape[1:]}, but {first.location} of {first.shape[1:]}.",
+                    f"{volume.location} has slices of {sizes}.",
                     remedy="Choose volumes with slices of the same size.",
                 )
         self._volumes = tuple(volumes)

@@ -63,7 +63,7 @@ class ShuffleManager:
     ) -> "RDD[Any]":
         blocks = {key: (Handle.unpack(packed), shape) for key, (packed, shape) in found}
         if len(blocks) < len(found):
-            remedy = "Give every block its own place (z, y, x) in the grid."
+            remedy = "Use a different place (z, y, x) in the grid for every block."
             raise InvalidInput("Several blocks have the same key.", remedy=remedy)
         planned = [(key, blocks[key][0], parts, halo) for key, parts in plan_halos(blocks, halo, sides).items()]
         return self._parallelized(planned, partitions).map(_filled)

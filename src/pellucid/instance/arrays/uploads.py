@@ -141,7 +141,8 @@ def checked_bytes(offer: ArrayOffer) -> int:
     if dtype.newbyteorder("=").name not in VOXEL_TYPES:
         raise UnsupportedType("A volume", offer.dtype, VOXEL_TYPES)
     if min(offer.shape) < 1 or not min(offer.spacing) > 0:
-        raise InvalidInput(f"Invalid shape {offer.shape} or spacing {offer.spacing}.", remedy="Use positive numbers.")
+        what = f"Invalid shape {offer.shape} or spacing {offer.spacing} (z, y, x)."
+        raise InvalidInput(what, remedy="Use positive numbers.")
     return prod(offer.shape) * dtype.itemsize
 
 

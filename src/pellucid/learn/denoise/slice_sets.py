@@ -80,7 +80,7 @@ def open_sets(sets: tuple[SetVolume, ...], mean: SetVolume | None = None) -> Ite
     shapes = {one.box.shape for one in (*sets, *([mean] if mean else []))}
     if len(shapes) > 1:
         raise InvalidInput(
-            f"The sets have different shapes: {', '.join(map(str, sorted(shapes)))}.",
+            f"The sets have different shapes (z, y, x): {', '.join(map(str, sorted(shapes)))}.",
             remedy="Use reconstructions of the same rows with the same settings.",
         )
     with ExitStack() as stack:

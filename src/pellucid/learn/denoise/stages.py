@@ -101,7 +101,7 @@ def halves_stage(request: DenoiseRequest, folder: Path, running: RunChoices) -> 
         shapes = [volume.shape for volume in volumes]
         if len(set(shapes)) > 1:
             raise InvalidInput(
-                f"The reconstructions have different shapes: {', '.join(map(str, shapes))}.",
+                f"The reconstructions have different shapes (z, y, x): {', '.join(map(str, shapes))}.",
                 remedy="Reconstruct the same rows of the scan with the same settings.",
             )
         box, spacing, unit = volumes[0].box, volumes[0].spacing, volumes[0].unit

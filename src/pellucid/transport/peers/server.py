@@ -98,7 +98,7 @@ class _Connection:
         for key, box in unpack_pulls(message.body):
             block = self._opened(key, stack)
             if not Box.whole(block.shape).contains(box) or box.is_empty:
-                what = f"The box {box} is outside a block of {block.shape}."
+                what = f"The box {box} is outside a block of {block.shape} (z, y, x)."
                 raise InvalidInput(what, remedy=f"Choose a box within {Box.whole(block.shape)}.")
             opened.append((block, box))
         memories = [block.memory for block, _ in opened if block.memory]

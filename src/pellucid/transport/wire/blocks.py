@@ -67,14 +67,15 @@ def read_placed(channel: Channel, target: PieceTarget) -> BlockHeader | None:
     z0, y0, x0, z1, y1, x1 = PLACE.unpack_from(head, PIECE.size)
     box = checked(Box((z0, y0, x0), (z1, y1, x1)), target.shared.array)
     if length != box.size * target.shared.dtype.itemsize or length > MAX_BLOCK:
-        raise TransferProtocolError(f"it sent {length:,} bytes for a block of {box.shape} voxels")
+        raise TransferProtocolError(f"it sent {length:,} bytes for a block of {box.shape} voxels (z, y, x)")
     return BlockHeader(number, length, expected, box)
 
 
 def checked(box: Box, array: Voxels) -> Box:
     z, y, x = array.shape
     if not Box.whole((z, y, x)).contains(box) or any(a > b for a, b in zip(box.start, box.stop, strict=True)):
-        raise TransferProtocolError(f"it sent a block at {box.start} to {box.stop} into an array of {array.shape}")
+        where = f"at {box.start} to {box.stop} into an array of {array.shape} (z, y, x)"
+        raise TransferProtocolError(f"it sent a block {where}")
     return box
 
 

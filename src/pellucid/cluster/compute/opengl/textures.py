@@ -116,7 +116,7 @@ class BlockTextures:
         kind, scale = KINDS.get(name, KINDS["f4"])
         limit = self._context.info["GL_MAX_3D_TEXTURE_SIZE"]
         if max(voxels.shape) > limit:
-            what = f"A block of {voxels.shape} voxels is larger than a texture can be ({limit})."
+            what = f"A block of {voxels.shape} voxels (z, y, x) is larger than a texture can be ({limit})."
             raise InvalidInput(what, remedy="Use smaller blocks.")
         texture = self._context.texture3d(tuple(voxels.shape[::-1]), 1, None, alignment=1, dtype=kind)
         texture.filter = (self._context.LINEAR, self._context.LINEAR)

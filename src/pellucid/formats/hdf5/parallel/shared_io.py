@@ -86,7 +86,7 @@ def _wanted(header: Header, location: Location, box: Box | None) -> ReadRequest:
     whole = Box.whole(header.levels[0].shape)
     if box is not None and not whole.contains(box):
         raise InvalidInput(
-            f"The box {box} is outside a volume of {whole.shape}.", remedy=f"Choose a box within {whole}."
+            f"The box {box} is outside a volume of {whole.shape} (z, y, x).", remedy=f"Choose a box within {whole}."
         )
     return ReadRequest(box or whole, header.dtype, t or 0, c or 0)
 
