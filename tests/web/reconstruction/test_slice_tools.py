@@ -95,7 +95,7 @@ def test_rows_and_a_crop_are_drawn_typed_and_made(workbench: Page, scan: Path) -
     expect(workbench.get_by_label("Crop x, first")).to_have_value(str(COLUMNS // 4))
     expect(workbench.get_by_label("Crop y, last")).to_have_value(str(COLUMNS // 2 - 1))
     fill(workbench, "Crop x, last", "49")
-    expect(workbench.get_by_text("26 × 24 × 6 voxels")).to_be_visible()
+    expect(workbench.get_by_text("26 × 24 × 6 voxels (x, y, z)")).to_be_visible()
     workbench.get_by_label("Output", exact=True).fill(str(target := scan.with_name("part.zarr")))
     workbench.keyboard.press("Enter")
     workbench.get_by_role("button", name="Reproduce").click()

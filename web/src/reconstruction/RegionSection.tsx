@@ -33,7 +33,7 @@ export function RegionSection({ scan, draft, edge, tools, onChange }: RegionProp
       <RangeRow label="Crop y" one="line of a slice" ends={crop[0]} count={edge} onChange={(first, stop) => onChange({ crop: withRange(crop, 0, first, stop, edge, binning) })} />
       <div className="row">
         <span className="label hint number">
-          {shape.join(" × ")} voxels (z, y, x), {bytes(shape.reduce((product, length) => product * length, BYTES_PER_VOXEL))}
+          {shape.join(" × ")} voxels (x, y, z), {bytes(shape.reduce((product, length) => product * length, BYTES_PER_VOXEL))}
         </span>
         <Button isOn={tools.drag === "crop"} title="Drag over the slice to draw the crop" onClick={() => tools.set({ drag: tools.drag === "crop" ? "axis" : "crop" })}>
           Draw crop
