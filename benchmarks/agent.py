@@ -2,7 +2,7 @@
 
     python -m benchmarks.agent [--quick] [--json FILE]
 
-Node, door and client are separate processes on one machine. "past the door" is the same
+Node, proxy and client are separate processes on one machine. "without the proxy" is the same
 connection straight to the node. Slurm is a private one on this machine, as in the tests, with an
 idle node.
 """
@@ -39,14 +39,14 @@ def main() -> None:
     given = options("Through the agent and past it.")
     repeats, nbytes = (50, 2**27) if given.is_quick else (500, 2**29)
     with tempfile.TemporaryDirectory() as folder:
-        rows = door_rows("plain", None, repeats, nbytes)
-        rows += door_rows("TLS to the node", make_certificate(Path(folder)), repeats, nbytes)
+        rows = proxy_rows("plain", None, repeats, nbytes)
+        rows += proxy_rows("TLS to the node", make_certificate(Path(folder)), repeats, nbytes)
         rows += start_rows(Path(folder), 3 if given.is_quick else 9)
         rows += slurm_rows(Path(folder), 3 if given.is_quick else 7)
     report("agent", rows, f"messages of 100 kB, {nbytes >> 20} MiB at once, median of {repeats}", given)
 
 
-def door_rows(case: str, certificate: Certificate | None, repeats: int, nbytes: int) -> list[Row]:
+def proxy_rows(case: str, certificate: Certificate | None, repeats: int, nbytes: int) -> list[Row]:
     trusted = None if certificate is None else certificate.certificate
     with (
         ends(certificate) as (node, acceptor),
@@ -57,9 +57,11 @@ def door_rows(case: str, certificate: Certificate | None, repeats: int, nbytes: 
         bulk = interleave({"ours": lambda: through.ask(nbytes), "peer": lambda: past.ask(nbytes)}, 3)
     added_ms = (messages["ours"] - messages["peer"]) * 1000
     return [
-        shorter(f"100 kB message, {case}", "ms", messages["ours"] * 1000, "past the door", messages["peer"] * 1000),
+        shorter(f"100 kB message, {case}", "ms", messages["ours"] * 1000, "without the proxy", messages["peer"] * 1000),
         shorter(f"added to it, {case}", "ms", max(added_ms, 1e-3), TARGET, 0.3),
-        faster(f"many bytes, {case}", "MB/s", nbytes / bulk["ours"] / MB, "past the door", nbytes / bulk["peer"] / MB),
+        faster(
+            f"many bytes, {case}", "MB/s", nbytes / bulk["ours"] / MB, "without the proxy", nbytes / bulk["peer"] / MB
+        ),
         faster(f"many bytes, {case}", "MB/s", nbytes / bulk["ours"] / MB, TARGET, 400),
     ]
 

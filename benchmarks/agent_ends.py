@@ -1,6 +1,6 @@
-"""Both sides of the agent's door, each a process of its own: a node that sends what it is asked for, and the door.
+"""Both sides of the agent's proxy, each a process of its own: a node that sends what it is asked for, and the proxy.
 
-Here: node, door, and Link, a connection through or past the door.
+Here: node, proxy, and Link, a connection through or without the proxy.
 Not here: what is measured (agent).
 """
 
@@ -78,7 +78,7 @@ def _running(target: object, argument: object) -> Iterator[int]:
 
 @contextmanager
 def ends(certificate: Certificate | None) -> Iterator[tuple[int, int]]:
-    """The ports of the node and of the door that leads to it."""
+    """The ports of the node and of the proxy that leads to it."""
     with _running(_node, certificate) as node:
         pem = "" if certificate is None else certificate.certificate.read_text()
         with _running(_acceptor, ViewerAddress(HOST, node, "", pem)) as acceptor:

@@ -56,7 +56,7 @@ def compared(viewer: Viewer, program: Path, lane: str, array: Voxels, repeats: i
 @contextmanager
 def from_c(viewer: Viewer, program: Path, lane: str, array: Voxels) -> Iterator[Turn]:
     """Seconds that the C program took, once for every line that it is given."""
-    command = [str(program), "bench", viewer.url, lane, *map(str, array.shape), "1000"]
+    command = [str(program), "measure", viewer.url, lane, *map(str, array.shape), "1000"]
     with subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
 
         def turn() -> float:

@@ -23,7 +23,7 @@ __device__ float3 add(float3 a, float3 b) { return make_float3(a.x + b.x, a.y + 
 __device__ float3 times(float3 a, float f) { return make_float3(a.x * f, a.y * f, a.z * f); }
 
 extern "C" __global__ void cast(unsigned long long volume, const float4* table, int rows, float scale, float offset,
-                                const float3* camera, int nx, int ny, int nz, float step, uchar4* picture, int size) {
+                                const float3* camera, int nx, int ny, int nz, float step, uchar4* image, int size) {
     const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
     if (x >= size || y >= size) return;
     float3 d = add(add(camera[1], times(camera[2], x)), times(camera[3], y));
@@ -47,7 +47,7 @@ extern "C" __global__ void cast(unsigned long long volume, const float4* table, 
         }
     }
     const float whole = 255.0f / fmaxf(a, 1e-6f);
-    picture[y * size + x] = make_uchar4(fminf(r * whole, 255.0f) + 0.5f, fminf(g * whole, 255.0f) + 0.5f,
+    image[y * size + x] = make_uchar4(fminf(r * whole, 255.0f) + 0.5f, fminf(g * whole, 255.0f) + 0.5f,
                                          fminf(b * whole, 255.0f) + 0.5f, a * 255.0f + 0.5f);
 }
 """
@@ -55,7 +55,7 @@ extern "C" __global__ void cast(unsigned long long volume, const float4* table, 
 
 @dataclass(frozen=True)
 class Peer:
-    """draw: a picture on the device; frame: the same, and its way to host memory, (size, size, 4)."""
+    """draw: an image on the device; frame: the same, and its way to host memory, (size, size, 4)."""
 
     draw: Callable[[], None]
     frame: Callable[[], Voxels]

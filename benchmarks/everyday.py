@@ -24,7 +24,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from benchmarks.sample_scans import SHARED
 from benchmarks.table import TARGET, Row, options, report, shorter, unavailable
-from benchmarks.viewer_page import FLAGS, HAS_PICTURE, PROGRAMS, TIMEOUT_MS
+from benchmarks.viewer_page import FLAGS, HAS_IMAGE, PROGRAMS, TIMEOUT_MS
 from pellucid.client.launch import start
 
 HUMAN_S = 2.0
@@ -57,7 +57,7 @@ class Person:
         """From the start page or the file browser."""
         self.actions += 1
         self.page.get_by_role("button", name=name).first.click()
-        self.page.wait_for_function(HAS_PICTURE, timeout=TIMEOUT_MS)
+        self.page.wait_for_function(HAS_IMAGE, timeout=TIMEOUT_MS)
 
     def on_slice(self, axis: str, across: float, down: float) -> tuple[float, float]:
         place = self.page.get_by_role("slider", name=f"Slice across {axis}").bounding_box()
@@ -97,7 +97,7 @@ def correct_a_label(person: Person, folder: Path) -> None:
     person.page.get_by_label("Dataset").select_option(labels)
     person.page.get_by_role("button", name="Open", exact=True).click()
     person.actions += 3
-    person.page.wait_for_function(HAS_PICTURE, timeout=TIMEOUT_MS)
+    person.page.wait_for_function(HAS_IMAGE, timeout=TIMEOUT_MS)
     person.press("3")
     person.click("Paint")
     person.fill("Label of the brush", "115")
@@ -123,7 +123,7 @@ def reconstruct_a_folder(person: Person, _: Path) -> None:
     person.click("Reconstruct all slices")
     person.page.get_by_role("button", name="Open volume").wait_for(timeout=TIMEOUT_MS)
     person.click("Open volume")
-    person.page.wait_for_function(HAS_PICTURE, timeout=TIMEOUT_MS)
+    person.page.wait_for_function(HAS_IMAGE, timeout=TIMEOUT_MS)
 
 
 TASKS: dict[str, Callable[[Person, Path], None]] = {
@@ -159,7 +159,7 @@ def done(browser: Browser, name: str, folder: Path) -> list[Row]:
         person, began = Person(page), time.perf_counter()
         TASKS[name](person, folder)
         machine = time.perf_counter() - began
-        _save_picture(page, name)
+        _save_image(page, name)
         page.context.close()
     return [
         shorter(name, "s", machine + HUMAN_S * person.actions, TARGET, TARGET_S),
@@ -168,7 +168,7 @@ def done(browser: Browser, name: str, folder: Path) -> list[Row]:
     ]
 
 
-def _save_picture(page: Page, name: str) -> None:
+def _save_image(page: Page, name: str) -> None:
     if folder := os.environ.get("PICTURES"):
         page.wait_for_timeout(3000)  # The exact images.
         image = Image.open(io.BytesIO(page.screenshot())).convert("RGB")

@@ -192,8 +192,8 @@ class _Line:
             result = future.result()
         if isinstance(result, Entry):
             self._entries.add(result)
-            said = result.missing or f"{result.psnr:.2f} dB, {result.nbytes:,} bytes"
-            print(f"{time.monotonic() - self._start:.0f} s: {job.volume}, {job.method}: {said}", flush=True)
+            text = result.missing or f"{result.psnr:.2f} dB, {result.nbytes:,} bytes"
+            print(f"{time.monotonic() - self._start:.0f} s: {job.volume}, {job.method}: {text}", flush=True)
             return None
         return result
 

@@ -1,4 +1,4 @@
-"""How fast a picture of a volume is, beside VTK's ray casters with the same samples, colours and camera.
+"""How fast an image of a volume is, beside VTK's ray casters with the same samples, colours and camera.
 
 Here: the table on the CPU.
 Not here: VTK's side (vtk_peer).

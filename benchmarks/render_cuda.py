@@ -1,7 +1,7 @@
-"""How fast a picture is on CUDA, beside a ray caster written by hand for one texture; and how fast voxels get there.
+"""How fast an image is on CUDA, beside a ray caster written by hand for one texture; and how fast voxels get there.
 
 Here: the table. Whole volumes of 512³ to 2048³, dense and with a fifth visible; the way from host memory to the first
-picture; a volume of four times the memory it may use.
+image; a volume of four times the memory it may use.
 Not here: the peer's kernel (cuda_peer), a million spheres (points), the CPU (render).
 
     python -m benchmarks.render_cuda [--quick] [--json FILE]
@@ -106,7 +106,7 @@ def whole_rows(kind: str, edge: int, repeats: int) -> list[Row]:
     taken = time.perf_counter() - started
     rows: list[Row] = []
     if volume.nbytes >= UPLOAD_BYTES:
-        case = f"{kind} {edge}³, host memory to first picture"
+        case = f"{kind} {edge}³, host memory to first image"
         rows.append(faster(case, "GB/s", volume.nbytes / taken / 1e9, TARGET, UPLOAD_TARGET_GB_S))
     field = renderer.load(dense)[0][0]
     for case in OPACITIES:
@@ -115,7 +115,7 @@ def whole_rows(kind: str, edge: int, repeats: int) -> list[Row]:
 
 
 def warm(kind: str) -> None:
-    """Compile and load what the first picture of this type needs: that is not the question."""
+    """Compile and load what the first image of this type needs: that is not the question."""
     small = Volume.from_array(voxels_of(kind, 256))
     renderer = Renderer(choose("cuda"))
     for shading in ("none", "gradient"):
@@ -128,7 +128,7 @@ def drawn_rows(renderer: Renderer, field: Any, volume: Volume, case: str, repeat
     other = peer(int(field.struct.whole.voxels), kind, volume.shape, plain, SIZE)
     likeness = decibels(renderer.render(plain, SIZE, SIZE).rgba, other.frame())
     if likeness < LIKE_DB:
-        raise SystemExit(f"The peer draws another picture of {kind} {edge}³ ({case}): {likeness:.0f} dB.")
+        raise SystemExit(f"The peer draws another image of {kind} {edge}³ ({case}): {likeness:.0f} dB.")
     functions: dict[str, Callable[[], object]] = {
         "ours": lambda: draw(renderer, plain),
         "peer": other.draw,
@@ -182,7 +182,7 @@ def streamed_rows(edge: int) -> list[Row]:
             TARGET,
             30.0,
         ),
-        shorter(f"{name}, full picture after standing still", "s", complete, TARGET, 2.0),
+        shorter(f"{name}, full image after standing still", "s", complete, TARGET, 2.0),
     ]
 
 

@@ -1,4 +1,4 @@
-"""How long until the first picture: on a fresh machine, and every time after?
+"""How long until the first image: on a fresh machine, and every time after?
 
     python -m benchmarks.start [--quick] [--json FILE]
 
@@ -35,7 +35,7 @@ class Taken:
 
 
 def main() -> None:
-    given = options("From the prompt to the first picture.")
+    given = options("From the prompt to the first image.")
     with tempfile.TemporaryDirectory() as folder:
         source = volume_in(Path(folder))
         rounds = [cold_and_warm(source, Path(folder) / str(i)) for i in range(1 if given.is_quick else 3)]
@@ -71,8 +71,8 @@ def rows_of(name: str, taken: list[Taken]) -> list[Row]:
     clock, processor = min(one.clock_s for one in taken), min(one.processor_s for one in taken)
     target = TARGETS_S[name]
     return [
-        shorter(f"first picture, {name}", "s", clock, TARGET, target),
-        Row(f"first picture, {name}", "processor time", "s", processor, "", None, None),
+        shorter(f"first image, {name}", "s", clock, TARGET, target),
+        Row(f"first image, {name}", "processor time", "s", processor, "", None, None),
     ]
 
 

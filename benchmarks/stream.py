@@ -1,9 +1,9 @@
-"""How fast does a running scan get onto the screen, slice by slice, while its picture keeps up?
+"""How fast does a running scan get onto the screen, slice by slice, while its image keeps up?
 
     python -m benchmarks.stream [--quick] [--json FILE]
 
 A viewer is started, and a page watches it at 1280 × 720. The same 2048 slices of 1024² uint16 (quick: 256) are sent at
-once and as a stream, in turns; both count until all of it is there and shown. A picture counts when it is another one.
+once and as a stream, in turns; both count until all of it is there and shown. An image counts when it is another one.
 The camera stays still: what is drawn while slices come is drawn because they came.
 """
 
@@ -32,7 +32,7 @@ from pellucid.volume.sample_volume import sample
 SLICES, QUICK_SLICES, EDGE = 2048, 256, 1024
 REPEATS = 3
 SHARE = 0.8
-PICTURES_PER_SECOND = 1.0
+IMAGES_PER_SECOND = 1.0
 SIZE = (1280, 720)
 
 
@@ -83,7 +83,7 @@ def measured(viewer: Viewer, scan: Voxels, lane: str, seen: Seen) -> list[Row]:
     case = f"stream, {lane}, until it is shown"
     return [
         faster(case, "GB/s", rates["streamed"], f"{SHARE} × at once", SHARE * rates["at once"]),
-        faster(case, "pictures/s", per_second, TARGET, PICTURES_PER_SECOND),
+        faster(case, "images/s", per_second, TARGET, IMAGES_PER_SECOND),
     ]
 
 

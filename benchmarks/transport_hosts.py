@@ -130,7 +130,7 @@ def our_listener(place: Place, size: int) -> Iterator[tuple[str, str]]:
 
 @contextmanager
 def listener_behind_the_web(size: int) -> Iterator[tuple[str, str]]:
-    """The same, reached through an agent's door and a web server, which are in one process with it."""
+    """The same, reached through an agent's proxy and a web server, which are in one process with it."""
     environment, token = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}, secrets.token_hex(16)
     command = [sys.executable, "-c", BEHIND_THE_WEB, token, str(size)]
     with subprocess.Popen(
@@ -188,7 +188,7 @@ def c_sender(address: str, token: str, size: int, build: Path) -> Iterator["subp
     subprocess.run(
         ["make", "-C", str(ROOT / "clients" / "c"), f"BUILD={build}", f"{build}/peer"], check=True, capture_output=True
     )
-    command = [str(build / "peer"), "bench", address, token, "tcp", str(size), "1000"]
+    command = [str(build / "peer"), "measure", address, token, "tcp", str(size), "1000"]
     with subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         yield child
         child.kill()

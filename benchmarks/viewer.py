@@ -1,4 +1,4 @@
-"""How a viewer feels: from a hand that moves to a picture that follows, stage by stage.
+"""How a viewer feels: from a hand that moves to an image that follows, stage by stage.
 
 Here: a scripted client over a real WebSocket, dragging; JPEG and H.264.
 Not here: a browser, which decodes and paints besides.
@@ -7,7 +7,7 @@ Not here: a browser, which decodes and paints besides.
 
 Without a GPU: the bonsai at 1280 × 720, and 60 cameras a second while dragging. With one: 1024³ voxels at 1920 × 1080,
 and 120, so that the hand is never what is waited for. Every frame is acknowledged as it arrives. Between drags the
-client waits for the exact picture.
+client waits for the exact image.
 """
 
 import json
@@ -37,7 +37,7 @@ TIMEOUT_S = 120
 
 @dataclass(frozen=True)
 class Figures:
-    """What is to be reached: frames a second at least; milliseconds at most, and seconds to the exact picture.
+    """What is to be reached: frames a second at least; milliseconds at most, and seconds to the exact image.
 
     rate: how often a second the hand moves.
     """
@@ -79,7 +79,7 @@ class Seen:
 
 
 def main() -> None:
-    given = options("A viewer, from input to picture.")
+    given = options("A viewer, from input to image.")
     is_cuda = any(device.is_cuda for device in devices())
     size, figures = ((1920, 1080), CUDA) if is_cuda else ((1280, 720), CPU)
     drags, seconds = (3, 1.0) if given.is_quick else (12, 2.0)
@@ -178,10 +178,10 @@ def rows_of(encoding: str, seen: Seen, figures: Figures, viewer: Viewer) -> list
     rate = sum(seen.frames) / sum(seen.seconds)
     rows = [
         faster(f"{encoding}: frames while dragging", "1/s", rate, TARGET, figures.frames_per_second),
-        _p95(f"{encoding}: first picture of a drag", seen.first_ms, figures.first_ms),
+        _p95(f"{encoding}: first image of a drag", seen.first_ms, figures.first_ms),
         _p95(f"{encoding}: from input to encoded frame", seen.encoded_ms, figures.encoded_ms),
         Row(f"{encoding}: from input to frame at the client", "p95", "ms", p95(seen.latency_ms), "-", None, None),
-        shorter(f"{encoding}: exact picture after rest", "s", max(seen.exact_s), TARGET, figures.exact_s, "longest"),
+        shorter(f"{encoding}: exact image after rest", "s", max(seen.exact_s), TARGET, figures.exact_s, "longest"),
     ]
     stages = Connection(viewer.url).ask("GET", "/api/statistics")["stages"]
     for stage in ("input", "render", "encode", "wire"):

@@ -1,4 +1,4 @@
-"""How a viewer feels in a browser: from a hand that moves to a picture that is painted.
+"""How a viewer feels in a browser: from a hand that moves to an image that is painted.
 
 Here: a real Chromium on the same machine, dragging with its mouse; JPEG and H.264.
 Not here: a client without a browser (viewer).
@@ -6,7 +6,7 @@ Not here: a client without a browser (viewer).
     python -m benchmarks.viewer_page [--quick] [--json FILE]
 
 The bonsai at 1280 × 720, with the panel beside it. A drag moves the mouse 60 times a second; what is measured is noted
-by the page itself, at every input and at every picture that it has painted. Between drags it waits for the exact one.
+by the page itself, at every input and at every image that it has painted. Between drags it waits for the exact one.
 """
 
 import shutil
@@ -37,14 +37,14 @@ NOTE = """() => {
 }"""
 IS_EXACT = """() => { const { painted, rested } = globalThis.noted;
     return rested > 0 && painted.some(([at, isExact]) => isExact && at > rested); }"""
-HAS_PICTURE = """() => document.querySelector('canvas[data-view="main"]')?.dataset.isExact === "true" """
+HAS_IMAGE = """() => document.querySelector('canvas[data-view="main"]')?.dataset.isExact === "true" """
 TAKE = """() => { const { painted, moved, rested } = globalThis.noted;
     Object.assign(globalThis.noted, { painted: [], moved: [], rested: 0 });
     return { painted, moved, rested }; }"""
 
 
 def main() -> None:
-    given = options("A viewer in a browser, from input to picture.")
+    given = options("A viewer in a browser, from input to image.")
     drags, seconds = (3, 1.0) if given.is_quick else (12, 2.0)
     program = next((path for name in PROGRAMS if (path := shutil.which(name))), None)
     rows: list[Row] = []
@@ -64,7 +64,7 @@ def measured(browser: Browser, viewer: Viewer, encoding: str, drags: int, second
     if encoding == "jpeg":
         page.add_init_script("delete globalThis.VideoDecoder")  # As in a browser that has none.
     page.goto(viewer.url)
-    page.wait_for_function(HAS_PICTURE, timeout=TIMEOUT_MS)
+    page.wait_for_function(HAS_IMAGE, timeout=TIMEOUT_MS)
     page.evaluate(NOTE)
     drag(page, 0.5)  # The first is slower everywhere, and is not the question.
     noted = [drag(page, seconds) for _ in range(drags)]
@@ -98,8 +98,8 @@ def rows_of(encoding: str, drags: list[dict[str, Any]], viewer: Viewer) -> list[
     stages = Connection(viewer.url).ask("GET", "/api/statistics")["stages"]
     return [
         faster(f"{encoding}: frames while dragging", "1/s", frames / seconds, TARGET, CPU.frames_per_second),
-        shorter(f"{encoding}: first picture of a drag", "ms", p95(firsts), TARGET, CPU.first_ms, "p95"),
-        shorter(f"{encoding}: exact picture after rest", "s", max(rests) / 1000, TARGET, CPU.exact_s, "longest"),
+        shorter(f"{encoding}: first image of a drag", "ms", p95(firsts), TARGET, CPU.first_ms, "p95"),
+        shorter(f"{encoding}: exact image after rest", "s", max(rests) / 1000, TARGET, CPU.exact_s, "longest"),
         *(
             Row(f"{encoding}: {stage}", metric, "ms", times[metric], "-", None, None)
             for stage, times in stages.items()

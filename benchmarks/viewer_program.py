@@ -1,9 +1,9 @@
-"""How long does a program wait for its viewer, and for the first picture of its array?
+"""How long does a program wait for its viewer, and for the first image of its array?
 
     python -m benchmarks.viewer_program [--quick] [--json FILE]
 
-A viewer is started, kernels compiled already. An array of 1 GiB (quick: 128 MiB) is handed over and a picture of it
-taken, of which one frame, the same picture again, is left out. Beside it in turns: memcpy of the same array, into
+A viewer is started, kernels compiled already. An array of 1 GiB (quick: 128 MiB) is handed over and an image of it
+taken, of which one frame, the same image again, is left out. Beside it in turns: memcpy of the same array, into
 memory that is there and, as copy() does, into fresh memory. Four of those are the target. The first two arrays get
 fresh memory in the viewer, too, which shows the one while the other comes; those after them get that again.
 Seconds of processor time, of the program and of the viewer's processes, hardly change when others use the machine.
@@ -82,15 +82,15 @@ def handed_over(viewer: Viewer, array: Voxels, repeats: int) -> list[Row]:
     for _ in range(repeats):
         copies.append(measured(viewer, lambda: np.copyto(there, array)))
         fresh.append(measured(viewer, array.copy))
-        images.append(first_picture(viewer, array))
-    case = "render_volume to first picture, less one frame"
+        images.append(first_image(viewer, array))
+    case = "render_volume to first image, less one frame"
     return [
         *rows_of(f"the first: {case}", images[:FRESH], f"{COPIES} × memcpy into fresh memory", fresh, COPIES),
         *rows_of(f"then: {case}", images[FRESH:], f"{COPIES} × memcpy into memory that is there", copies, COPIES),
     ]
 
 
-def first_picture(viewer: Viewer, array: Voxels) -> Taken:
+def first_image(viewer: Viewer, array: Voxels) -> Taken:
     first, again = measured(viewer, lambda: shown(viewer, array)), measured(viewer, lambda: viewer.screenshot(*SIZE))
     return Taken(first.clock_s - again.clock_s, first.processor_s - again.processor_s)
 

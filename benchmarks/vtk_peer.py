@@ -1,4 +1,4 @@
-"""The same picture by VTK: its CPU ray caster, and its GPU ray caster on whatever OpenGL there is.
+"""The same image by VTK: its CPU ray caster, and its GPU ray caster on whatever OpenGL there is.
 
 Here: a function that renders a frame off screen, for the render benchmark.
 Not here: the table (render).

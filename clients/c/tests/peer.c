@@ -2,7 +2,7 @@
  *
  *     peer serve ADDRESS TOKEN [LIMIT [LANE [stall]]] until its standard input is closed, or for ever when it is empty
  *     peer send|allocate|stream|retrieve ADDRESS TOKEN LANE [stall]
- *     peer bench ADDRESS TOKEN LANE BYTES REPEATS
+ *     peer measure ADDRESS TOKEN LANE BYTES REPEATS
  */
 #define _GNU_SOURCE
 #include "pellucid.h"
@@ -157,14 +157,14 @@ static int serve(const char *address, const char *token, const pellucid_options 
     }
 }
 
-static int bench(const char *address, const char *token, const pellucid_options *options, size_t bytes, int repeats) {
+static int measure(const char *address, const char *token, const pellucid_options *options, size_t bytes, int repeats) {
     pellucid_array array = {.axes = 1, .shape = {bytes / 4}, .type = PELLUCID_FLOAT32};
     pellucid_report report;
     pellucid_error error;
     array.data = malloc(bytes);
     count_up(array.data, bytes / 4);
     for (int i = 0; i < repeats; i++) {
-        int pending = getchar(); /* one line per turn: the benchmark lets everybody take turns */
+        int pending = getchar(); /* one line per turn: the benchmark lets all programs take turns */
         while (pending != '\n' && pending != EOF)
             pending = getchar();
         if (pellucid_send(address, token, &array, options, &report, &error) != PELLUCID_OK)
@@ -190,9 +190,9 @@ int main(int count, char **arguments) {
     options.progress = count == (is_serving ? 7 : 6) && strcmp(arguments[count - 1], "stall") == 0 ? stall : NULL;
     if (is_serving)
         return serve(address, token, &options);
-    if (strcmp(what, "bench") == 0 && count >= 7) {
+    if (strcmp(what, "measure") == 0 && count >= 7) {
         options.no_checksum = count > 7;
-        return bench(address, token, &options, strtoull(arguments[5], NULL, 10), atoi(arguments[6]));
+        return measure(address, token, &options, strtoull(arguments[5], NULL, 10), atoi(arguments[6]));
     }
     if (strcmp(what, "allocate") == 0)
         return allocate_it(address, token, &options);

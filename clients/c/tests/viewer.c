@@ -3,7 +3,7 @@
  *     viewer URL FILE [LANE]                   drives one that runs
  *     viewer start FILE PYTHON                 starts one through the agent
  *     viewer label URL NETWORK REQUEST         applies a network to what it shows
- *     viewer bench URL LANE Z Y X REPEATS      render_volume as often as a line comes; prints the seconds
+ *     viewer measure URL LANE Z Y X REPEATS      render_volume as often as a line comes; prints the seconds
  */
 #define _GNU_SOURCE
 #include "pellucid.h"
@@ -162,8 +162,8 @@ static double now(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* One line per turn: the benchmark lets everybody take turns. */
-static int bench(char **arguments) {
+/* One line per turn: the benchmark lets all programs take turns. */
+static int measure(char **arguments) {
     pellucid_options options = {.lane = arguments[1]};
     pellucid_array array = {.axes = 3, .type = PELLUCID_FLOAT32};
     pellucid_viewer *viewer;
@@ -192,8 +192,8 @@ static int bench(char **arguments) {
 int main(int count, char **arguments) {
     pellucid_viewer *viewer;
     pellucid_options options = {0};
-    if (count == 8 && strcmp(arguments[1], "bench") == 0)
-        return bench(arguments + 2);
+    if (count == 8 && strcmp(arguments[1], "measure") == 0)
+        return measure(arguments + 2);
     if (count == 5 && strcmp(arguments[1], "label") == 0)
         return label(arguments + 2);
     int is_starting = count == 4 && strcmp(arguments[1], "start") == 0;
