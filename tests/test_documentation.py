@@ -79,3 +79,12 @@ def command_names() -> list[str]:
 def test_benchmarks_that_are_named_can_be_run(page: Path) -> None:
     named = set(re.findall(r"python -m benchmarks\.([a-z_]+)", page.read_text()))
     assert [one for one in named if "def main(" not in (ROOT / "benchmarks" / f"{one}.py").read_text()] == []
+
+
+@pytest.mark.parametrize("module", ["client_messages", "server_messages"])
+def test_every_message_is_on_the_page_of_the_protocol(module: str) -> None:
+    source = (ROOT / "src" / "pellucid" / "instance" / "protocol" / f"{module}.py").read_text()
+    types = re.findall(r'type: Literal\["(\w+)"\]', source)
+    named = set(re.findall(r"`(\w+)`", (ROOT / "docs" / "reference" / "protocol.md").read_text()))
+    assert len(types) > 15
+    assert [name for name in types if name not in named | {"frame"}] == []

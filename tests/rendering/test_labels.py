@@ -12,8 +12,8 @@ from pellucid.fields.bricks.brick_field import BrickField
 from pellucid.fields.labels import LabelVolume
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, framing
-from pellucid.rendering.frame import Frame, to_rgba8
 from pellucid.rendering.drawing.label_masks import with_masked_light
+from pellucid.rendering.frame import Frame, to_rgba8
 from pellucid.rendering.labels import LabelColor, Labels, automatic_colors
 from pellucid.rendering.light import Light
 from pellucid.rendering.reference import surfaces
