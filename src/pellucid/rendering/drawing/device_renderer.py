@@ -18,10 +18,10 @@ from pellucid.fields.sizes import TEXTURED
 from pellucid.fields.store import FieldKey, FieldStore
 from pellucid.rendering.cinematic.path_pass import PathPass, PathTotal, TracedContent
 from pellucid.rendering.drawing.draw_pass import DrawPass, DrawRegion
+from pellucid.rendering.drawing.label_masks import has_mask, is_mask, with_masked_light
 from pellucid.rendering.drawing.layer_cache import PackedLayerCache
 from pellucid.rendering.drawing.packing import pack_view, world_step
 from pellucid.rendering.drawing.partition import WHOLE, pack_part
-from pellucid.rendering.drawing.label_masks import has_mask, is_mask, with_masked_light
 from pellucid.rendering.layers import slice_images
 from pellucid.rendering.layers.opaque import OpaqueLayers
 from pellucid.rendering.scene import Scene, SliceLayer, VolumeLayer
