@@ -148,6 +148,18 @@ def test_rounded_features_are_whole_steps() -> None:
         assert (grid / step - torch.round(grid / step)).abs().max() < 1e-3
 
 
+def test_the_network_has_all_parameters_also_where_the_gpu_is_busy() -> None:
+    network = network_of()
+    trainer = trainer_of(network, volume())
+    with torch.cuda.stream(trainer._stream):
+        torch.cuda._sleep(1_000_000_000)  # Other processes take their turn.
+        trainer._nodes.fill_(2.0)
+        trainer._weights.fill_(3.0)
+    trainer.store()
+    assert all(bool((group.features == 2).all()) for group in network.grid_groups())
+    assert all(bool((weights == 3).all()) for weights in network.weights)
+
+
 def test_bits_count_while_features_are_rounded() -> None:
     """As in the definition: fewer bytes, and a little more error."""
     from pellucid.neural.fitting import stored_network

@@ -57,6 +57,7 @@ class CudaModel:
         self._adaptive = sum(network.grid_groups()[group].is_adaptive for group, _, _ in self._halves)
         self._inputs = -(-2 * len(self._halves) // 16) * 16
         self._count = max(batch // 128, 1) * 128
+        self._stream.wait_stream(torch.cuda.current_stream(self._device))  # The network may still be on its way.
         with torch.cuda.stream(self._stream):
             self._allocate()
             self._compile(at_voxels)
@@ -151,22 +152,31 @@ class CudaModel:
 
     def store(self) -> None:
         """Put parameters back into the network, rounded where that was asked for."""
+        with torch.no_grad(), torch.cuda.stream(self._stream):
+            self._store_grids()
+            self._store_weights()
+        # The network is read on another stream, which does not wait for these copies: while other processes use the GPU,
+        # it read grids of before.
+        self._stream.synchronize()
+
+    def _store_grids(self) -> None:
         groups = self._network.grid_groups()
         grids = self._grid_bytes.cpu().numpy().view(_GRID)
-        with torch.no_grad():
-            for number, (group, grid, feature) in enumerate(self._halves):
-                values = self._nodes[self._first_nodes[number] : self._first_nodes[number + 1]]
-                step = self._rounding[number]
-                values = torch.where(step > 0, torch.round(values / step.clamp(min=1e-30)) * step, values)
-                own = groups[group].features[grid, feature : feature + 2]
-                own.copy_(values.T[: len(own)].reshape(own.shape))
-                groups[group].transforms[grid] = torch.from_numpy(grids["transform"][number].reshape(3, 4).copy())
-            matrix = self._weights[: self._inputs * HIDDEN].reshape(self._inputs, HIDDEN)
-            self._network.weights[0].copy_(matrix[self._rows()])
-            position = self._inputs * HIDDEN
-            for weights in list(self._network.weights)[1:]:
-                weights.copy_(self._weights[position : position + weights.numel()].reshape(weights.shape))
-                position += weights.numel()
+        for number, (group, grid, feature) in enumerate(self._halves):
+            values = self._nodes[self._first_nodes[number] : self._first_nodes[number + 1]]
+            step = self._rounding[number]
+            values = torch.where(step > 0, torch.round(values / step.clamp(min=1e-30)) * step, values)
+            own = groups[group].features[grid, feature : feature + 2]
+            own.copy_(values.T[: len(own)].reshape(own.shape))
+            groups[group].transforms[grid] = torch.from_numpy(grids["transform"][number].reshape(3, 4).copy())
+
+    def _store_weights(self) -> None:
+        matrix = self._weights[: self._inputs * HIDDEN].reshape(self._inputs, HIDDEN)
+        self._network.weights[0].copy_(matrix[self._rows()])
+        position = self._inputs * HIDDEN
+        for weights in list(self._network.weights)[1:]:
+            weights.copy_(self._weights[position : position + weights.numel()].reshape(weights.shape))
+            position += weights.numel()
 
     def _pack(self) -> None:
         blocks = (-(-self._most_cells // 256), len(self._halves))
