@@ -155,8 +155,8 @@ class CudaModel:
         with torch.no_grad(), torch.cuda.stream(self._stream):
             self._store_grids()
             self._store_weights()
-        # The network is read on another stream, which does not wait for these copies: while other processes use the GPU,
-        # it read grids of before.
+        # The network is read on another stream, which does not wait for these copies: while other processes used the
+        # GPU, grids of before were read.
         self._stream.synchronize()
 
     def _store_grids(self) -> None:
