@@ -119,6 +119,16 @@ def opened(page: Page, url: str) -> None:
     wait_for_rest(page)
 
 
+def opened_alone(page: Page, url: str) -> None:
+    """The same, and wait until no other page has the controls.
+
+    A page that was closed a moment ago, by the test before, has them until the viewer notices; until then it refuses
+    whatever this page changes.
+    """
+    opened(page, url)
+    expect(page.locator(".people")).to_have_count(0)
+
+
 def wait_for_rest(page: Page, after: int = -1) -> int:
     """Wait until an exact image newer than the given one is painted; its number."""
     script = """(after) => { const shown = document.querySelector('canvas[data-view="main"]')?.dataset;

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, ViewportSize
 
 from pellucid.volume.sample_volume import sample
-from tests.web.browsing import Viewer, opened
+from tests.web.browsing import Viewer, opened_alone
 
 EDGE = 32
 SIZE = ViewportSize(width=1280, height=720)
@@ -39,7 +39,7 @@ def page(browser: Browser, viewer: Viewer) -> Iterator[Page]:
     faults: list[str] = []
     page = context.new_page()
     page.on("pageerror", lambda error: faults.append(str(error)))
-    opened(page, viewer.url)
+    opened_alone(page, viewer.url)
     yield page
     context.close()
     assert faults == []

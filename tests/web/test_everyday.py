@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from tests.web.browsing import Viewer, opened, pixels, scene, wait_for_rest, wait_for_scene
+from tests.web.browsing import Viewer, opened_alone, pixels, scene, wait_for_rest, wait_for_scene
 
 SIZES = ((1440, 900), (1024, 700), (390, 844))
 CONTROLS = """() => [...document.querySelectorAll("button, input, select, textarea, [role=slider], [role=button]")]
@@ -27,7 +27,7 @@ def everyday(browser: Browser, viewer: Viewer, request: pytest.FixtureRequest) -
     width, height = cast(tuple[int, int], request.param)
     context = browser.new_context(viewport=ViewportSize(width=width, height=height))
     page = context.new_page()
-    opened(page, viewer.url)
+    opened_alone(page, viewer.url)
     yield page
     context.close()
 

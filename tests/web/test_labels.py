@@ -12,7 +12,7 @@ from pellucid.formats.protocol import Voxels
 from pellucid.volume.sample_volume import sample
 from pellucid.volume.volume import open_volume
 from tests.waiting import wait_until
-from tests.web.browsing import TOKEN, Viewer, opened, pixels, wait_for_scene
+from tests.web.browsing import TOKEN, Viewer, opened_alone, pixels, wait_for_scene
 
 EDGE = 24
 SIZES = [(1440, 900), (1024, 700), (390, 844)]
@@ -101,7 +101,7 @@ def test_the_list_is_in_sight_at_every_size(
 ) -> None:
     context = browser.new_context(viewport={"width": size[0], "height": size[1]})
     page = context.new_page()
-    opened(page, viewer.url)
+    opened_alone(page, viewer.url)
     show(page, marks)
     if size[0] < 760:
         page.get_by_role("button", name="Panel", exact=False).first.click()

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
 from pellucid.volume.sample_volume import sample
 from tests.waiting import wait_until
-from tests.web.browsing import Viewer, opened, wait_for_scene
+from tests.web.browsing import Viewer, opened_alone, wait_for_scene
 
 EDGE = 24
 SIZES = ((1440, 900), (1024, 700), (390, 844))
@@ -36,7 +36,7 @@ def files(browser: Browser, viewer: Viewer, request: pytest.FixtureRequest) -> I
     """The page at one of the sizes, and its drawer of files."""
     context = browser.new_context(viewport=ViewportSize(width=request.param[0], height=request.param[1]))
     page = context.new_page()
-    opened(page, viewer.url)
+    opened_alone(page, viewer.url)
     page.keyboard.press("o")
     yield page, page.get_by_role("complementary", name="Files")
     context.close()

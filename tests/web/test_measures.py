@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.web.browsing import Viewer, opened, scene, wait_for_scene
+from tests.web.browsing import Viewer, opened_alone, scene, wait_for_scene
 
 SIZES = [(1440, 900), (1024, 700), (390, 844)]
 POINTS = ((0.48, 0.45), (0.52, 0.55), (0.48, 0.46))
@@ -75,7 +75,7 @@ def test_what_is_measured_is_listed_named_undone_and_saved_as_csv(page: Page, tm
 def test_the_list_is_in_sight_at_every_size(browser: Browser, viewer: Viewer, size: tuple[int, int]) -> None:
     context = browser.new_context(viewport={"width": size[0], "height": size[1]})
     page = context.new_page()
-    opened(page, viewer.url)
+    opened_alone(page, viewer.url)
     page.keyboard.press("m")  # Also on a phone, where the panel is closed at first, it shows what can be measured.
     expect(page.get_by_label("Rendering settings")).to_be_visible()
     for name in ("Distance", "Note"):

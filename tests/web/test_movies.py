@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from pellucid.rendering.camera_path import CameraPath
-from tests.web.browsing import Viewer, drag, opened, scene, wait_for_rest, wait_for_scene
+from tests.web.browsing import Viewer, drag, opened_alone, scene, wait_for_rest, wait_for_scene
 
 PANEL = "section[aria-label='Key frames of a movie']"
 
@@ -117,7 +117,7 @@ def test_a_movie_is_made_and_can_be_stopped(page: Page) -> None:
 def test_the_panel_fits_every_window(browser: Browser, viewer: Viewer, width: int, height: int) -> None:
     context = browser.new_context(viewport={"width": width, "height": height})
     page = context.new_page()
-    opened(page, viewer.url)
+    opened_alone(page, viewer.url)
     page.keyboard.press("k")
     for _ in range(5):
         page.get_by_role("button", name="Add", exact=True).click()

@@ -13,7 +13,7 @@ from pellucid.formats.protocol import Voxels
 from pellucid.volume.sample_volume import sample
 from tests.shared_browser import SCALE
 from tests.waiting import wait_until
-from tests.web.browsing import Viewer, opened, scene, show_slices, wait_for_scene
+from tests.web.browsing import Viewer, opened_alone, scene, show_slices, wait_for_scene
 from tests.web.conftest import EDGE
 
 VOXELS = sample(EDGE)
@@ -222,7 +222,7 @@ def test_distances_are_measured_on_a_slice_with_their_profile(slices: Page) -> N
 def test_every_layout_shows_what_it_says_at_every_size(browser: Browser, viewer: Viewer, size: tuple[int, int]) -> None:
     context = browser.new_context(viewport={"width": size[0], "height": size[1]})
     page = context.new_page()
-    opened(page, viewer.url)
+    opened_alone(page, viewer.url)
     if size[0] < 760:
         expect(page.get_by_label("Rendering settings")).to_have_count(0)
     areas = {}

@@ -12,7 +12,17 @@ from playwright.sync_api import Browser, CDPSession, Page, expect
 
 from pellucid.formats.protocol import Voxels
 from pellucid.volume.sample_volume import sample
-from tests.web.browsing import Viewer, drawn, number, opened, peak_signal, pixels, scene, wait_for_rest, wait_for_scene
+from tests.web.browsing import (
+    Viewer,
+    drawn,
+    number,
+    opened_alone,
+    peak_signal,
+    pixels,
+    scene,
+    wait_for_rest,
+    wait_for_scene,
+)
 
 MIDDLE = (400.0, 360.0)
 Place = tuple[float, float]
@@ -23,7 +33,7 @@ def touched(browser: Browser, viewer: Viewer) -> Iterator[Page]:
     """The page on a screen that is touched."""
     context = browser.new_context(viewport={"width": 820, "height": 720}, has_touch=True)
     page = context.new_page()
-    opened(page, viewer.url)
+    opened_alone(page, viewer.url)
     yield page
     context.close()
 
