@@ -16,8 +16,8 @@ import numpy as np
 
 from benchmarks.table import Row, options, report, shorter, unavailable
 from pellucid.box import Box, Shape, triple
-from pellucid.cluster.compute.front import FrontRequest, FrontTiles
-from pellucid.cluster.compute.registry import BlockView, ComputeContext
+from pellucid.cluster.compute.front import FrontRequest, front_tiles
+from pellucid.cluster.compute.registry import BlockView
 from pellucid.cluster.group import WorkerGroup
 from pellucid.cluster.solvers.front import FrontSolver, split_times
 from pellucid.device import Device, choose, runtime, synchronize
@@ -112,15 +112,14 @@ def iteration(device: Device, edge: int) -> Row:
     outer = np.pad(distances(edge).astype(np.float32), 1, constant_values=np.inf)
     shape = (edge,) * 3
     view = BlockView(warp.array(outer * 1.5, device=device.name), np.dtype(np.float32), shape, (1, 1, 1))
-    tiles = FrontTiles(device, view, None, FrontRequest(1.0, (1.0, 1.0, 1.0), (False,) * 6))
-    context = ComputeContext(device, lambda: None, {})
-    tiles.run(1, context)
+    tiles = front_tiles(device, view, None, FrontRequest(1.0, (1.0, 1.0, 1.0), (False,) * 6))
+    tiles.run(1, lambda: None)
     synchronize(device)
     count = 5
     start = time.perf_counter()
     for _ in range(count):
-        tiles.active[...] = True
-        tiles.run(1, context)
+        tiles.activate([()])
+        tiles.run(1, lambda: None)
     synchronize(device)
     seconds = (time.perf_counter() - start) / count
     half = next((value for name, value in HALF_BANDWIDTH.items() if name in device.label), 1e12)

@@ -11,8 +11,8 @@ from pellucid.fields.dense import DenseField
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, framing
 from pellucid.rendering.drawing import packing
-from pellucid.rendering.drawing.draw_pass import launch_rays
 from pellucid.rendering.drawing.layer_cache import PackedLayerCache
+from pellucid.rendering.drawing.ray_launch import launch_rays
 from pellucid.rendering.renderer import Renderer
 from pellucid.rendering.scene import Isosurface, Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction

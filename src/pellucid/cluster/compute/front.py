@@ -1,10 +1,10 @@
 """Arrival times of a front in one block.
 
 Here: advance_front, the computation "front": the times of a block, as early as those around it allow.
-Not here: the scheme (front_kernels), halos and which block is next (cluster.solvers).
+Not here: the scheme (front_kernels), its tiles (front_tiles), halos and which block is next (cluster.solvers).
 
 Tiles in which something may change are active (the fast iterative method). A tile of a CPU is swept in all directions
-until nothing changes; on a GPU every voxel of the active tiles is updated once, and then the next tiles are chosen.
+until nothing changes; one of a GPU a few times, and then the next tiles are chosen.
 """
 
 from collections.abc import Sequence
@@ -13,17 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.box import Shape, grid_shape, triple
+from pellucid.box import Shape
+from pellucid.cluster.compute.front_tiles import CudaTiles, HostTiles, tiles_of
 from pellucid.cluster.compute.registry import BlockView, ComputeContext
 from pellucid.dataclass_json import from_json
-from pellucid.device import Device, LaunchRange, launch, runtime, synchronize
+from pellucid.device import Device, runtime
 from pellucid.errors import InvalidInput
-from pellucid.formats.protocol import Spacing, Voxels
-from pellucid.settings import current
+from pellucid.formats.protocol import Spacing
 
-CPU_ROWS = 32
-"""Along z and y, of a tile of a CPU with several cores, which has whole rows."""
-CUDA_TILE: Shape = (4, 4, 32)
 TOLERANCE = 1e-5
 """Of the time in which the front passes a voxel."""
 
@@ -53,74 +50,27 @@ def advance_front(
     if times.dtype != np.float32 or any(one.dtype != np.float32 or one.shape != times.shape for one in inputs):
         raise InvalidInput("Times and speeds have different shapes or are not float32.", remedy="Use float32 for both.")
     _start(times, output, request)
-    tiles = FrontTiles(context.device, output, inputs[1] if len(inputs) > 1 else None, request)
-    updated = tiles.run(request.max_rounds, context)
-    return {"faces": _changed_faces(times, output), "is_done": not tiles.active.any(), "updated": updated}
+    tiles = front_tiles(context.device, output, inputs[1] if len(inputs) > 1 else None, request)
+    updated = tiles.run(request.max_rounds, context.touch)
+    return {"faces": _changed_faces(times, output), "is_done": tiles.is_done, "updated": updated}
 
 
-class FrontTiles:
-    """active: (z, y, x), tiles in which something may change."""
-
-    def __init__(self, device: Device, times: BlockView, speeds: BlockView | None, request: FrontRequest) -> None:
-        self.device = device
-        self.edges = CUDA_TILE if device.is_cuda else _cpu_tile(times.shape)
-        self.active = np.full(grid_shape(times.shape, self.edges), request.is_start)
-        for face, is_there in enumerate(request.neighbours):
-            if is_there:
-                self.active[_face((0, 0, 0), triple(self.active.shape), face, outside=False)] = True
-        self._rows = runtime.start().empty(2 * times.shape[0] * times.shape[1], dtype=int, device=device.name)
-        self.grid = _grid(times, speeds, request, self.edges, self.active.shape)
-
-    def run(self, max_rounds: int, context: ComputeContext) -> int:
-        rounds, updated, report = 0, 0, context.touch
-        while self.active.any() and (not max_rounds or rounds < max_rounds):
-            numbers = np.flatnonzero(self.active).astype(np.int32)
-            changed = np.zeros(self.active.shape, bool)
-            changed.flat[numbers] = self._update(numbers)
-            self.active = self._next(changed)
-            updated += len(numbers) * self.edges[0] * self.edges[1] * self.edges[2]
-            rounds += 1
-            report()
-        return updated
-
-    def _update(self, numbers: Voxels) -> Voxels:
-        from pellucid.cluster.compute import front_kernels
-
-        warp, name = runtime.start(), self.device.name
-        tiles = warp.array(numbers, dtype=warp.int32, device=name)
-        changed = warp.zeros(len(numbers), dtype=warp.uint8, device=name)
-        if self.device.is_cuda:
-            shape = (len(numbers), self.edges[0] * self.edges[1] * self.edges[2])
-            launch(front_kernels.relax_tiles, LaunchRange(shape), [self.grid, tiles], [changed], self.device)
-        else:
-            heft = 2 * self.edges[0] * self.edges[1] * self.edges[2]
-            each, given = LaunchRange((len(numbers),), heft=heft), [self.grid, tiles, self._rows]
-            launch(front_kernels.sweep_tiles, each, given, [changed], self.device)
-        synchronize(self.device)
-        found: Voxels = changed.numpy() != 0
-        return found
-
-    def _next(self, changed: Voxels) -> Voxels:
-        """Neighbours of what has changed; on a GPU, where a tile is not done when it was updated, that too."""
-        active = changed.copy() if self.device.is_cuda else np.zeros_like(changed)
-        for axis in range(3):
-            here, there = [slice(None)] * 3, [slice(None)] * 3
-            here[axis], there[axis] = slice(None, -1), slice(1, None)
-            active[tuple(there)] |= changed[tuple(here)]
-            active[tuple(here)] |= changed[tuple(there)]
-        return active
+def front_tiles(
+    device: Device, times: BlockView, speeds: BlockView | None, request: FrontRequest
+) -> HostTiles | CudaTiles:
+    """The tiles of a block, those active in which something may change."""
+    tiles = tiles_of(device, _grid(times, speeds, request), times.shape)
+    faces = [_face_tiles(face) for face, is_there in enumerate(request.neighbours) if is_there]
+    tiles.activate([()] if request.is_start else faces)
+    return tiles
 
 
-def _cpu_tile(shape: Shape) -> Shape:
-    """One core sweeps the whole block: fewer voxels are updated twice."""
-    if current().threads == 1:
-        return shape
-    return min(CPU_ROWS, shape[0]), min(CPU_ROWS, shape[1]), shape[2]
+def _face_tiles(face: int) -> tuple[slice, ...]:
+    axis, is_behind = divmod(face, 2)
+    return (*(axis * [slice(None)]), slice(-1, None) if is_behind else slice(1))
 
 
-def _grid(
-    times: BlockView, speeds: BlockView | None, request: FrontRequest, tile: Shape, tiles: tuple[int, ...]
-) -> Any:
+def _grid(times: BlockView, speeds: BlockView | None, request: FrontRequest) -> Any:
     from pellucid.cluster.compute import front_kernels
 
     warp = runtime.start()
@@ -130,7 +80,7 @@ def _grid(
     if speeds is not None:
         grid.speeds = _address(speeds)
         grid.speed_plane, grid.speed_row = (stride // 4 for stride in speeds.outer.strides[:2])
-    grid.shape, grid.tile, grid.tiles = warp.vec3i(*times.shape), warp.vec3i(*tile), warp.vec3i(*tiles)
+    grid.shape = warp.vec3i(*times.shape)
     grid.weights = warp.vec3(*(1 / step**2 for step in request.spacing))
     grid.speed = request.speed
     grid.tolerance = TOLERANCE * min(request.spacing) / request.speed

@@ -1,7 +1,7 @@
 """Arrival times of a front, tile by tile: the first-order upwind scheme of the eikonal equation.
 
-Here: the kernels: tiles of a CPU, swept until nothing changes in them; voxels of a GPU, relaxed once.
-Not here: which tiles are active (front), which blocks (cluster.solvers).
+Here: the scheme; the kernel of a CPU, whose tiles are swept until nothing changes in them.
+Not here: tiles of a GPU (front_cuda_kernels), which are active (front_tiles), which blocks (cluster.solvers).
 
 A time may only get earlier, so that threads need no order between them, and a lost block can start again from infinity.
 """
@@ -32,24 +32,18 @@ class FrontGrid:
     tolerance: wp.float32
 
 
-UPDATE = """
-    float* const times = (float*)grid.times;
-    const float* const speeds = (const float*)grid.speeds;
-    const long long plane = grid.plane, row = grid.row;
+SOLVE = """
+#if defined(__CUDA_ARCH__)
+    // Off by two of the last place at the most, which is far below the tolerance of a step.
+    auto over = [](float a, float b) -> float { return __fdividef(a, b); };
+    auto root = [](float a) -> float { float b; asm("sqrt.approx.f32 %0, %1;" : "=f"(b) : "f"(a)); return b; };
+#else
+    auto over = [](float a, float b) -> float { return a / b; };
+    auto root = [](float a) -> float { return sqrtf(a); };
+#endif
     const float wz = grid.weights[0], wy = grid.weights[1], wx = grid.weights[2];
-    const float uniform = 1.0f / (grid.speed * grid.speed), tolerance = grid.tolerance;
-    // Whether the time of a voxel gets earlier.
-    auto relax = [&](int z, int y, int x) -> bool {
-        float* at = times + z * plane + y * row + x;
-        float a = wp::min(at[-1], at[1]), b = wp::min(at[-row], at[row]), c = wp::min(at[-plane], at[plane]);
-        const float now = *at;
-        if (!(wp::min(a, wp::min(b, c)) < now)) return false;
-        float slow2 = uniform;
-        if (speeds) {
-            const float speed = speeds[z * grid.speed_plane + y * grid.speed_row + x];
-            if (!(speed > 0.0f)) return false;
-            slow2 = 1.0f / (speed * speed);
-        }
+    // When the front comes to a voxel; a, b, c: the earlier neighbours along x, y and z; slow2: 1 / speed².
+    auto arrival = [&](float a, float b, float c, float slow2) -> float {
         float u = wx, v = wy, w = wz;
         if (b < a) { float t = a; a = b; b = t; t = u; u = v; v = t; }
         if (c < b) { float t = b; b = c; c = t; t = v; v = w; w = t; }
@@ -59,18 +53,43 @@ UPDATE = """
         float later;
         if (u * e * e + v * g * g < slow2) {
             const float all = u + v + w, first = v * d + w * e, second = v * d * d + w * e * e;
-            later = (first + sqrtf(wp::max(first * first - all * (second - slow2), 0.0f))) / all;
+            later = over(first + root(wp::max(first * first - all * (second - slow2), 0.0f)), all);
         } else if (u * d * d < slow2) {
             const float both = u + v, first = v * d, second = v * d * d;
-            later = (first + sqrtf(wp::max(first * first - both * (second - slow2), 0.0f))) / both;
+            later = over(first + root(wp::max(first * first - both * (second - slow2), 0.0f)), both);
         } else {
-            later = sqrtf(slow2 / u);
+            later = root(over(slow2, u));
         }
-        if (!(a + later < now - tolerance)) return false;
-        *at = a + later;
+        return a + later;
+    };
+"""
+
+UPDATE = (
+    SOLVE
+    + """
+    float* const times = (float*)grid.times;
+    const float* const speeds = (const float*)grid.speeds;
+    const long long plane = grid.plane, row = grid.row;
+    const float uniform = 1.0f / (grid.speed * grid.speed), tolerance = grid.tolerance;
+    // Whether the time of a voxel gets earlier.
+    auto relax = [&](int z, int y, int x) -> bool {
+        float* at = times + z * plane + y * row + x;
+        const float a = wp::min(at[-1], at[1]), b = wp::min(at[-row], at[row]), c = wp::min(at[-plane], at[plane]);
+        const float now = *at;
+        if (!(wp::min(a, wp::min(b, c)) < now)) return false;
+        float slow2 = uniform;
+        if (speeds) {
+            const float speed = speeds[z * grid.speed_plane + y * grid.speed_row + x];
+            if (!(speed > 0.0f)) return false;
+            slow2 = 1.0f / (speed * speed);
+        }
+        const float then = arrival(a, b, c, slow2);
+        if (!(then < now - tolerance)) return false;
+        *at = then;
         return true;
     };
 """
+)
 
 
 @wp.func_native(
@@ -142,25 +161,3 @@ def sweep_tiles(
     number = wp.tid()
     number += first
     sweep_tile(grid, tiles[number], number, rows, changed)
-
-
-@wp.func_native(
-    UPDATE
-    + """
-    const int z = tile / (grid.tiles[1] * grid.tiles[2]) * grid.tile[0] + part / (grid.tile[1] * grid.tile[2]);
-    const int y = tile / grid.tiles[2] % grid.tiles[1] * grid.tile[1] + part / grid.tile[2] % grid.tile[1];
-    const int x = tile % grid.tiles[2] * grid.tile[2] + part % grid.tile[2];
-    if (z < grid.shape[0] && y < grid.shape[1] && x < grid.shape[2] && relax(z, y, x)) changed.data[number] = 1;
-"""
-)
-def relax_voxel(grid: FrontGrid, tile: wp.int32, part: wp.int32, number: wp.int32, changed: wp.array(dtype=wp.uint8)):
-    """A voxel of a tile once."""
-    ...
-
-
-@wp.kernel(enable_backward=False, module="unique")
-def relax_tiles(first: wp.int32, grid: FrontGrid, tiles: wp.array(dtype=wp.int32), changed: wp.array(dtype=wp.uint8)):
-    """One voxel for each thread of a GPU."""
-    number, part = wp.tid()
-    number += first
-    relax_voxel(grid, tiles[number], part, number, changed)

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.device import launch, runtime
+from pellucid.device import Device, launch, runtime
 from pellucid.fields.device_field import DeviceField
+from pellucid.fields.sizes import TEXTURED
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.cinematic.environments import environment_map
 from pellucid.rendering.drawing.light_rays import surface_factor
@@ -54,6 +55,23 @@ def pack_medium(layer: VolumeLayer, field: DeviceField) -> Any:
     launch(find_majorants, field.cells, inputs, [packed.majorants], field.device)
     packed.vacancy = field.empty_distance(matter[:, 3] > 0, packed.value_low, packed.value_scale)
     return packed
+
+
+def pack_textured(medium: Any, device: Device) -> Any:
+    """A medium that is_textured, for the kernel that follows paths through such a one alone."""
+    from pellucid.rendering.kernels.path_tracing import media, texture_walk
+
+    textured = texture_walk.TexturedMedium()
+    textured.medium = medium
+    textured.cells = runtime.start().empty(medium.majorants.shape, dtype=float, device=device.name)
+    launch(media.join_cells, medium.majorants.shape, [medium.majorants, medium.vacancy], [textured.cells], device)
+    return textured
+
+
+def is_textured(medium: Any) -> bool:
+    """Whether a medium is a texture as a whole, whose values alone say what it is made of."""
+    is_plain = not medium.is_labels and not medium.edges
+    return medium.field.whole.kind >= TEXTURED and not medium.field.levels and is_plain
 
 
 def _pack_edges(packed: Any, layer: VolumeLayer, voxel: float, name: str) -> None:

@@ -11,6 +11,7 @@ from pellucid.device import Device, LaunchRange, launch, prepare_all, runtime
 from pellucid.fields.device_field import DeviceField
 from pellucid.rendering.cinematic.packing import pack_environment, pack_options
 from pellucid.rendering.drawing.packing import Size, pack_view
+from pellucid.rendering.drawing.ray_launch import THREADS, launch_rays
 from pellucid.rendering.layers.opaque import OpaqueLayers, struct_array
 from pellucid.rendering.scene import Scene
 
@@ -20,7 +21,6 @@ FEW, MANY = 16, 64
 """Paths: with more than these the filter takes less for noise, and looks less far."""
 LIGHT, NORMAL, COLOR, DEPTH = 4.0, 0.6, 0.3, 100.0
 """How different they may be, as in FilterOptions: of what was tried, nearest to images of bonsai with all paths."""
-WARP_PIXELS = 64
 
 
 @dataclass
@@ -46,11 +46,12 @@ class PathTotal:
 @dataclass(frozen=True)
 class TracedContent:
     """What light meets. media: volumes as pack_medium gives them; scenery: other layers, loaded; slices: the fields
-    that slices cut."""
+    that slices cut; alone: the only medium as pack_textured gives it, where it may be and nothing else is lit."""
 
     media: list[Any]
     scenery: OpaqueLayers
     slices: list[DeviceField]
+    alone: Any = None
 
 
 class PathPass:
@@ -60,31 +61,40 @@ class PathPass:
 
     def __init__(self, device: Device, scene: Scene, content: TracedContent, total: PathTotal, samples: int) -> None:
         from pellucid.rendering.kernels import path_tracing
-        from pellucid.rendering.kernels.path_tracing import media as media_kernels
+        from pellucid.rendering.kernels.path_tracing import textured_paths
 
         warp = runtime.start()
         self.device, self.total = device, total
         self._scene, self._content, self._samples = scene, content, samples
         self._view = pack_view(scene, total.size, scene.step, device, is_bare=not scene.slices)
         self._options = pack_options(scene, total.samples, samples)
-        traced = self._traced = path_tracing.TracedScene()
-        traced.media = struct_array(content.media, media_kernels.MediumStruct, device)
-        traced.meshes, traced.clouds = content.scenery.traced(scene)
+        traced = self._traced = self._pack_scene(content)
         traced.planes = self._view.planes
         traced.sky = pack_environment(scene.cinematic.environment, device.name)
-        prepare_all({path_tracing.trace: WARP_PIXELS if device.is_cuda else None}, device)
+        self._kernel = path_tracing.trace if content.alone is None else textured_paths.trace_textured
+        prepare_all({self._kernel: THREADS if device.is_cuda else None}, device)
         self.color = warp.empty(total.size, dtype=warp.vec4, device=device.name)
         self.depth = warp.empty(total.size, dtype=warp.float32, device=device.name)
 
+    def _pack_scene(self, content: TracedContent) -> Any:
+        from pellucid.rendering.kernels.path_tracing import media, scenes
+
+        if content.alone is not None:
+            alone = scenes.TexturedScene()
+            alone.only = content.alone
+            return alone
+        several = scenes.TracedScene()
+        several.media = struct_array(content.media, media.MediumStruct, self.device)
+        several.meshes, several.clouds = content.scenery.traced(self._scene)
+        return several
+
     def draw(self, rows: LaunchRange) -> None:
         """Follow paths of all pixels, and make the image."""
-        from pellucid.rendering.kernels import path_tracing
-
         self._content.scenery.draw_slices(self._scene, self._content.slices, self._view, rows)
         arguments = [self._view, self._traced, self._options]
         # A path costs what hundreds of samples do, so that it is asked often whether it is still wanted.
         heavy = LaunchRange(rows.shape, rows.start, rows.is_cancelled, heft=8 * self._samples)
-        launch(path_tracing.trace, heavy, arguments, [self.total.sums], self.device, block_dim=WARP_PIXELS)
+        launch_rays(self._kernel, heavy, arguments, [self.total.sums], self.device)
         if rows.is_cancelled():
             return
         self.total.samples += self._samples

@@ -16,6 +16,7 @@ from pellucid.fields.device_field import DeviceField
 from pellucid.fields.neural.neural_bricks import NeuralBrickField
 from pellucid.fields.sizes import TEXTURED
 from pellucid.fields.store import FieldKey, FieldStore
+from pellucid.rendering.cinematic.packing import is_textured
 from pellucid.rendering.cinematic.path_pass import PathPass, PathTotal, TracedContent
 from pellucid.rendering.drawing.draw_pass import DrawPass, DrawRegion
 from pellucid.rendering.drawing.label_masks import has_mask, is_mask, with_masked_light
@@ -110,7 +111,9 @@ class DeviceRenderer:
         traced = ((layer, field) for layer, field in zip(scene.volumes, volumes, strict=True) if not is_mask(layer))
         media = [self._kept.medium(layer, field) for layer, field in traced]
         total = canvas.total or PathTotal.empty(canvas.size, self.device)
-        content = TracedContent(media, self._scenery, slices)
+        is_alone = len(media) == 1 and is_textured(media[0]) and not (scene.points or scene.meshes)
+        alone = self._kept.textured(media[0], volumes[0]) if is_alone else None
+        content = TracedContent(media, self._scenery, slices, alone)
         return PathPass(self.device, scene, content, total, canvas.samples)
 
     def close(self) -> None:
@@ -193,7 +196,10 @@ class DeviceRenderer:
             return composite_neural.composite_neural, [packed, field.model_along_rays.struct]
         if packed.field.whole.kind >= TEXTURED:
             kernels = {"none": composite_texture.composite_unlit, "gradient": composite_texture.composite_lit}
-            kernel = kernels.get(layer.shading, composite_texture.composite_lit_through)
+            through = composite_texture.composite_lit_through_whole
+            if packed.field.levels:
+                through = composite_texture.composite_lit_through
+            kernel = kernels.get(layer.shading, through)
             return kernel, [packed, self._kept.solid_distance(packed, field)]
         if packets.is_for(packed, self.device):
             return packets.composite_bricks if packed.field.levels else packets.composite_whole, [packed]

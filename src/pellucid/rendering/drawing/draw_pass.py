@@ -6,39 +6,19 @@ Not here: getting a scene ready for it (device_renderer), several devices (multi
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from pellucid.device import Device, LaunchRange, launch, never_cancelled, runtime
+from pellucid.device import Device, LaunchRange, never_cancelled
 from pellucid.fields.bricks.visibility import VisibleBricks
 from pellucid.fields.device_field import DeviceField
 from pellucid.rendering.cinematic.path_pass import PathTotal
 from pellucid.rendering.drawing.packing import CENTRED, Size, SubpixelOffset
 from pellucid.rendering.drawing.partition import WHOLE, RenderPart
+from pellucid.rendering.drawing.ray_launch import launch_rays
 from pellucid.rendering.layers.opaque import OpaqueLayers
 from pellucid.rendering.scene import Scene
-
-THREADS = 64
-
-
-def launch_rays(kernel: Any, rows: LaunchRange, inputs: Sequence[Any], outputs: Sequence[Any], device: Device) -> None:
-    """Run a kernel for some rows of an image. One with a parameter ``rows`` is given them, and runs tile by tile."""
-    if "rows" not in [argument.label for argument in kernel.adj.args]:
-        launch(kernel, rows, inputs, outputs, device, block_dim=THREADS)
-        return
-    from pellucid.rendering.kernels import composite_texture, packets
-
-    height, width = rows.shape
-    edge = composite_texture.TILE if device.is_cuda else packets.TILE
-    tiles = (-(-height // edge), -(-width // edge))
-    portion = (
-        LaunchRange((*tiles, THREADS), 0, rows.is_cancelled)
-        if device.is_cuda
-        else LaunchRange(tiles, 0, rows.is_cancelled, heft=edge * edge)
-    )
-    drawn = runtime.start().vec2i(rows.start, rows.start + height)
-    launch(kernel, portion, [*inputs, drawn], outputs, device, block_dim=THREADS)
 
 
 @dataclass(frozen=True)

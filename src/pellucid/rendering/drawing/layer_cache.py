@@ -10,7 +10,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from pellucid.fields.device_field import DeviceField, solid_distance_of
-from pellucid.rendering.cinematic.packing import pack_medium
+from pellucid.rendering.cinematic.packing import pack_medium, pack_textured
 from pellucid.rendering.drawing.light_rays import THROUGH
 from pellucid.rendering.drawing.packing import light_layer, pack_layer
 from pellucid.rendering.layers.slices import pack_slice
@@ -42,6 +42,10 @@ class PackedLayerCache:
         """What pack_medium gives."""
         key = ("medium", layer, field.changes, field.range_changes)
         return self._get(field, key, lambda: pack_medium(layer, field))
+
+    def textured(self, medium: Any, field: DeviceField) -> Any:
+        """What pack_textured gives."""
+        return self._get(field, ("textured", int(medium.majorants.ptr)), lambda: pack_textured(medium, field.device))
 
     def solid_distance(self, packed: Any, field: DeviceField) -> Any:
         """How far visible cells reach around each (solidity_of), for the vacancy of a packed layer."""

@@ -21,6 +21,7 @@ from pellucid.fields.sizes import BRICK, BRICK_SHIFT, CELL
 from pellucid.fields.textures.texture_kernels import raw_offset, raw_scale, texture_at, texture_gradient
 from pellucid.rendering.kernels.accumulation import OPAQUE, Accumulated, over_opaque, seen_before
 from pellucid.rendering.kernels.light_rays import FoundLight, keep_light
+from pellucid.rendering.kernels.light_rays_texture import find_light_in_texture
 from pellucid.rendering.kernels.rays import FAR, LayerStruct, Ray, ViewStruct, cell_of, first_beyond, make_ray, place
 from pellucid.rendering.kernels.shading import GRADIENT, light_on, lit_along, needs_gradient, shaded_along
 
@@ -205,6 +206,27 @@ def lit_through_run(layer: LayerStruct, here: Grid, ray: Ray, run: Run, state: S
 
 
 @wp.func
+def lit_through_whole_run(layer: LayerStruct, here: Grid, ray: Ray, run: Run, state: State, found: FoundLight):
+    """The same, where the texture holds the whole volume."""
+    k = run.k
+    while k < run.end and state[3] > FAINT:
+        distance = wp.float32(k) * run.step + run.jitter * run.step
+        entry = entry_at(run, texture_at(run.texture, run.origin + run.speed * distance), layer.table)
+        if entry[3] > 0.0:
+            at = ray.origin + ray.speed * distance
+            found.spent += entry[3] * state[3]
+            if found.spent >= layer.light_rays.share:
+                found = find_light_in_texture(layer, layer.field.whole, ray.direction, at)
+            slope = wp.vec3()
+            if needs_gradient(layer):
+                slope = texture_gradient(layer.field.whole, at)
+            base = wp.vec3(entry[0], entry[1], entry[2])
+            state = add_color(state, shaded_along(layer, slope, ray.direction, base, found), entry[3], distance)
+        k += 1
+    return state, found
+
+
+@wp.func
 def leaves_brick(ray: Ray, at: wp.vec3, cell: wp.vec3i):
     """How far in world units from a point along the ray to the border of its brick."""
     distance = wp.float32(FAR)
@@ -325,3 +347,4 @@ def composite_textured_with(add_run: Any, blocks: int) -> Any:
 composite_unlit = composite_textured_with(unlit_run, 12)
 composite_lit = composite_textured_with(lit_run, 12)
 composite_lit_through = composite_textured_with(lit_through_run, 6)
+composite_lit_through_whole = composite_textured_with(lit_through_whole_run, 10)

@@ -7,19 +7,12 @@ Not here: walking through media (media), scattering, surfaces, the mean without 
 # mypy: ignore-errors
 # What a kernel says is Warp's language, which a checker of Python's types cannot follow.
 
+from typing import Any
+
 import warp as wp
 
-from pellucid.fields.kernels.label_sampling import label_gradient_in
-from pellucid.fields.kernels.sampling import cell_at, gradient_in, locate
 from pellucid.rendering.kernels.path_tracing.denoising import begin_filter, filter_once, finish_filter, light_shown_as
-from pellucid.rendering.kernels.path_tracing.media import (
-    MediumStruct,
-    PathRay,
-    clipped,
-    find_majorants,
-    first_collision,
-    light_through,
-)
+from pellucid.rendering.kernels.path_tracing.media import PathRay, clipped, find_majorants
 from pellucid.rendering.kernels.path_tracing.scattering import (
     PI,
     Scattering,
@@ -31,7 +24,13 @@ from pellucid.rendering.kernels.path_tracing.scattering import (
     phase_cosine,
     surface_share,
 )
-from pellucid.rendering.kernels.path_tracing.surfaces import TracedMesh, TracedSpheres, first_surface
+from pellucid.rendering.kernels.path_tracing.scenes import (
+    TracedScene,
+    collision_met,
+    firm_slope,
+    light_left,
+    surface_met,
+)
 from pellucid.rendering.kernels.rays import FAR, ViewStruct
 
 __all__ = ["begin_filter", "filter_once", "find_majorants", "finish_filter", "trace"]
@@ -73,17 +72,6 @@ class TraceOptions:
 
 
 @wp.struct
-class TracedScene:
-    """What light meets. media, meshes, clouds; planes: what they cut away meets nothing; sky: light from all around."""
-
-    media: wp.array(dtype=MediumStruct)
-    meshes: wp.array(dtype=TracedMesh)
-    clouds: wp.array(dtype=TracedSpheres)
-    planes: wp.array(dtype=wp.vec4)
-    sky: wp.array2d(dtype=wp.vec3)
-
-
-@wp.struct
 class Vertex:
     """Where a path has come to. kind: 0 nothing, 1 a medium, 2 a surface, 3 what is shown as it is. random: the state
     of chance."""
@@ -93,6 +81,27 @@ class Vertex:
     place: wp.vec3
     normal: wp.vec3
     color: wp.vec3
+    random: wp.uint32
+
+
+@wp.struct
+class Going:
+    """A path on its way. carried: what it takes of light that it meets; light: what it has met; count: collisions;
+    random: as above."""
+
+    path: PathRay
+    carried: wp.vec3
+    light: wp.vec3
+    count: wp.int32
+    random: wp.uint32
+
+
+@wp.struct
+class Setting:
+    """How a path begins. slice: colour and distance of what hides all behind it; random: as above."""
+
+    path: PathRay
+    slice: wp.vec4
     random: wp.uint32
 
 
@@ -126,28 +135,18 @@ def turned_to(normal: wp.vec3, direction: wp.vec3):
 
 
 @wp.func
-def slope_at(medium: MediumStruct, at: wp.vec3, value: wp.float32):
-    """The gradient of a medium, per world unit; of labels, that of the label."""
-    here = locate(medium.field, cell_at(medium.field, at), 0.0)
-    if medium.is_labels != 0:
-        return wp.transpose(medium.to_voxel) * label_gradient_in(here, at, value)
-    return wp.transpose(medium.to_voxel) * gradient_in(here, at)
-
-
-@wp.func
-def next_vertex(scene: TracedScene, options: TraceOptions, path: PathRay, weight: wp.float32, random: wp.uint32):
+def next_vertex(scene: Any, options: TraceOptions, path: PathRay, weight: wp.float32, random: wp.uint32):
     """Where a ray collides next: with a surface, or with a medium before it."""
     vertex = Vertex()
-    hit = first_surface(scene.meshes, scene.clouds, path, random)
-    collision = first_collision(scene.media, path, wp.min(path.far, hit.distance), weight, hit.random)
+    hit = surface_met(scene, path, random)
+    collision = collision_met(scene, path, wp.min(path.far, hit.distance), weight, hit.random)
     random = collision.random
     vertex.distance = collision.distance
     if collision.medium >= 0:
         vertex.kind = 1
         vertex.color = collision.color
-        medium = scene.media[collision.medium]
         if options.surface > 0.0:
-            slope = slope_at(medium, collision.at, collision.value) * medium.firmness
+            slope = firm_slope(scene, collision)
             length = wp.length(slope)
             # Beside voxels that are no numbers there is no gradient, and no comparison with it is true.
             if length > 1.0e-6 and length < 1.0e18:
@@ -169,7 +168,7 @@ def next_vertex(scene: TracedScene, options: TraceOptions, path: PathRay, weight
 
 
 @wp.func
-def lamp_light(scene: TracedScene, options: TraceOptions, vertex: Vertex, direction: wp.vec3, random: wp.uint32):
+def lamp_light(scene: Any, options: TraceOptions, vertex: Vertex, direction: wp.vec3, random: wp.uint32):
     """What the lamp sends to the eye by way of a vertex. direction: of the ray that came to it."""
     found = Scattering()
     share = wp.randf(random)
@@ -179,10 +178,10 @@ def lamp_light(scene: TracedScene, options: TraceOptions, vertex: Vertex, direct
         part = surface_share(options.coat, vertex.normal, -direction, to_lamp, vertex.color)
     if part[0] + part[1] + part[2] > 0.0:
         path = clipped(scene.planes, vertex.place, to_lamp, FAR)
-        hit = first_surface(scene.meshes, scene.clouds, path, random)
+        hit = surface_met(scene, path, random)
         random = hit.random
         if hit.distance >= path.far:
-            passage = light_through(scene.media, path, WANTED, random)
+            passage = light_left(scene, path, WANTED, random)
             random = passage.random
             found.weight = wp.cw_mul(part, options.lamp) * passage.light
     found.random = random
@@ -203,49 +202,70 @@ def scattered(options: TraceOptions, vertex: Vertex, direction: wp.vec3, random:
 
 
 @wp.func
-def follow(scene: TracedScene, options: TraceOptions, path: PathRay, random: wp.uint32):
+def begin(path: PathRay, random: wp.uint32):
+    """A path that has met nothing yet."""
+    going = Going()
+    going.path = path
+    going.carried = wp.vec3(1.0, 1.0, 1.0)
+    going.random = random
+    return going
+
+
+@wp.func
+def onward(scene: Any, options: TraceOptions, going: Going, vertex: Vertex):
+    """A path after a vertex; where no more light comes from, it has all its collisions."""
+    random = vertex.random
+    direction = going.path.direction
+    if vertex.kind == 0:
+        if going.count > 0:
+            sky = environment_light(scene.sky, options.sky_frame, direction)
+            going.light += wp.cw_mul(going.carried, sky) * options.strength
+        going.count = options.most
+    elif vertex.kind == 3:
+        going.light += wp.cw_mul(going.carried, vertex.color)
+        going.count = options.most
+    else:
+        going.count += 1
+        lit = lamp_light(scene, options, vertex, direction, random)
+        going.light += wp.cw_mul(going.carried, lit.weight)
+        leaving = scattered(options, vertex, direction, lit.random)
+        random = leaving.random
+        carried = wp.cw_mul(going.carried, leaving.weight)
+        strongest = wp.max(carried[0], wp.max(carried[1], carried[2]))
+        if going.count > CERTAIN:
+            if wp.randf(random) < strongest:
+                carried /= wp.min(strongest, 1.0)
+            else:
+                strongest = 0.0
+        if strongest <= 0.0:
+            going.count = options.most
+        going.carried = carried
+        going.path = clipped(scene.planes, vertex.place, leaving.direction, FAR)
+    going.random = random
+    return going
+
+
+@wp.func
+def follow(scene: Any, options: TraceOptions, path: PathRay, random: wp.uint32):
     """One path, from the eye to where no more light comes from."""
     brought = PathLight()
-    carried = wp.vec3(1.0, 1.0, 1.0)
-    count = wp.int32(0)
-    while count < options.most:
-        vertex = next_vertex(scene, options, path, wp.where(count == 0, 1.0, WANTED), random)
-        random = vertex.random
-        if count == 0:
+    going = begin(path, random)
+    while going.count < options.most:
+        is_first = going.count == 0
+        vertex = next_vertex(scene, options, going.path, wp.where(is_first, 1.0, WANTED), going.random)
+        if is_first:
             brought.kind = vertex.kind
             brought.distance = vertex.distance
             brought.normal = vertex.normal
             brought.color = vertex.color
-        if vertex.kind == 0:
-            if count > 0:
-                sky = environment_light(scene.sky, options.sky_frame, path.direction)
-                brought.light += wp.cw_mul(carried, sky) * options.strength
-            count = options.most
-        elif vertex.kind == 3:
-            brought.light += wp.cw_mul(carried, vertex.color)
-            count = options.most
-        else:
-            count += 1
-            lit = lamp_light(scene, options, vertex, path.direction, random)
-            brought.light += wp.cw_mul(carried, lit.weight)
-            going = scattered(options, vertex, path.direction, lit.random)
-            random = going.random
-            carried = wp.cw_mul(carried, going.weight)
-            strongest = wp.max(carried[0], wp.max(carried[1], carried[2]))
-            if count > CERTAIN:
-                if wp.randf(random) < strongest:
-                    carried /= wp.min(strongest, 1.0)
-                else:
-                    strongest = 0.0
-            if strongest <= 0.0:
-                count = options.most
-            path = clipped(scene.planes, vertex.place, going.direction, FAR)
-    brought.random = random
+        going = onward(scene, options, going, vertex)
+    brought.light = going.light
+    brought.random = going.random
     return brought
 
 
 @wp.func
-def first_ray(view: ViewStruct, scene: TracedScene, options: TraceOptions, row: float, column: float, lens: wp.vec2):
+def first_ray(view: ViewStruct, planes: Any, options: TraceOptions, row: float, column: float, lens: wp.vec2):
     """From a place in the image through a place of the lens, both by chance."""
     through = view.corner + view.across * column + view.down * row
     eye = view.eye
@@ -262,7 +282,7 @@ def first_ray(view: ViewStruct, scene: TracedScene, options: TraceOptions, row: 
         angle = 2.0 * PI * lens[1]
         eye += (wp.normalize(view.across) * wp.cos(angle) + wp.normalize(view.down) * wp.sin(angle)) * radius
         direction = wp.normalize(sharp - eye)
-    return clipped(scene.planes, eye, direction, FAR)
+    return clipped(planes, eye, direction, FAR)
 
 
 @wp.func
@@ -275,6 +295,24 @@ def nearest_slice(view: ViewStruct, row: wp.int32, column: wp.int32, random: wp.
                 return wp.vec4(color[0], color[1], color[2], view.surface_depths[row, column, i])
     color = view.scenery[row, column]
     return wp.vec4(color[0], color[1], color[2], view.scenery_depth[row, column])
+
+
+@wp.func
+def set_out(view: ViewStruct, planes: wp.array(dtype=wp.vec4), options: TraceOptions, which: wp.vec3i):
+    """The beginning of a path; which: row, column and number of it."""
+    start = Setting()
+    row = which[0]
+    column = which[1]
+    # By its number, so that it does not matter which paths are followed together.
+    random = wp.rand_init(options.seed + 7919 * which[2], row * 16384 + column)
+    y = wp.float32(row) + wp.randf(random) - 0.5
+    x = wp.float32(column) + wp.randf(random) - 0.5
+    lens = wp.vec2(wp.randf(random), wp.randf(random))
+    start.path = first_ray(view, planes, options, y, x, lens)
+    start.slice = nearest_slice(view, row, column, random)
+    start.path.far = wp.min(start.path.far, start.slice[3])
+    start.random = wp.rand_init(wp.int32(random), 1)
+    return start
 
 
 @wp.func
@@ -295,17 +333,10 @@ def trace(first: wp.int32, view: ViewStruct, scene: TracedScene, options: TraceO
     guides = wp.vec4()
     normals = wp.vec3()
     for n in range(options.samples):
-        # By its number, so that it does not matter which paths are followed together.
-        random = wp.rand_init(options.seed + 7919 * (options.first_sample + n), row * 16384 + column)
-        y = wp.float32(row) + wp.randf(random) - 0.5
-        x = wp.float32(column) + wp.randf(random) - 0.5
-        lens = wp.vec2(wp.randf(random), wp.randf(random))
-        path = first_ray(view, scene, options, y, x, lens)
-        slice = nearest_slice(view, row, column, random)
-        random = wp.rand_init(wp.int32(random), 1)
-        path.far = wp.min(path.far, slice[3])
-        brought = follow(scene, options, path, random)
-        random = brought.random
+        setting = set_out(view, scene.planes, options, wp.vec3i(row, column, options.first_sample + n))
+        slice = setting.slice
+        path = setting.path
+        brought = follow(scene, options, path, setting.random)
         if brought.kind == 0 and slice[3] < FAR and path.far >= slice[3]:
             brought.kind = 3
             brought.distance = slice[3]

@@ -277,3 +277,17 @@ def find_majorants(
     while (2 << power) <= highest - lowest + 1:
         power += 1
     majorants[z, y, x] = wp.max(largest[power, lowest], largest[power, highest + 1 - (1 << power)])
+
+
+@wp.kernel(enable_backward=False)
+def join_cells(
+    first: wp.int32,
+    majorants: wp.array3d(dtype=wp.float32),
+    vacancy: wp.array3d(dtype=wp.uint8),
+    cells: wp.array3d(dtype=wp.float32),
+):
+    """Both in one number: minus the distance where nothing is visible."""
+    z, y, x = wp.tid()
+    z += first
+    empty = wp.float32(vacancy[z, y, x])
+    cells[z, y, x] = wp.where(empty > 0.0, -empty, majorants[z, y, x])

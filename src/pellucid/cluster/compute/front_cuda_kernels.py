@@ -1,0 +1,191 @@
+"""Arrival times of a front on a GPU: a block of threads for each tile, which lies in shared memory meanwhile.
+
+Here: the kernels: tiles updated several times for one reading and one writing; which tiles are next.
+Not here: the scheme (front_kernels), launching them (front_tiles).
+
+Of every tile a byte says what its last update changed: the planes at its faces, z, y and x, each before and behind, and
+whether it would have changed further.
+"""
+
+# mypy: ignore-errors
+# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+
+import warp as wp
+
+from pellucid.cluster.compute.front_kernels import SOLVE, FrontGrid
+
+DEPTH, HEIGHT, WIDTH = 8, 8, 32
+"""Of a tile. A thread has a column of it, from front to back."""
+
+THREADS = HEIGHT * WIDTH
+UNFINISHED = 64
+
+
+@wp.func_native(
+    SOLVE
+    + f"""
+#if defined(__CUDA_ARCH__)
+    constexpr int DEPTH = {DEPTH}, HEIGHT = {HEIGHT}, WIDTH = {WIDTH}, UNFINISHED = {UNFINISHED};
+"""
+    + """
+    __shared__ float held[DEPTH][HEIGHT + 2][WIDTH + 2];
+    __shared__ unsigned int news;
+    float* const times = (float*)grid.times;
+    const float* const speeds = (const float*)grid.speeds;
+    const long long plane = grid.plane, row = grid.row;
+    const float uniform = 1.0f / (grid.speed * grid.speed), tolerance = grid.tolerance;
+    const float nothing = __int_as_float(0x7f800000);
+    const int thread = threadIdx.x, x = thread % WIDTH, y = thread / WIDTH;
+    const int count = counts.data[turn];
+    if (blockIdx.x == 0 && thread == 0) counts.data[1 - turn] = 0, counts.data[2] += count;
+    for (int n = blockIdx.x; n < count; n += gridDim.x) {
+        const int tile = tiles.data[n];
+        const int bz = tile / (grid.tiles[1] * grid.tiles[2]) * DEPTH;
+        const int by = tile / grid.tiles[2] % grid.tiles[1] * HEIGHT, bx = tile % grid.tiles[2] * WIDTH;
+        const int nz = grid.shape[0] - bz, ny = grid.shape[1] - by, nx = grid.shape[2] - bx;  // the core from here on
+        float* const from = times + bz * plane + by * row + bx;
+        // Around the core there is one more voxel; what lies further is never reached.
+        auto read = [&](int k, int j, int i) -> float {
+            return k <= nz && j <= ny && i <= nx ? from[k * plane + j * row + i] : nothing;
+        };
+        float column[DEPTH + 2];
+        #pragma unroll
+        for (int k = 0; k < DEPTH + 2; ++k) column[k] = read(k - 1, y, x);
+        const int depth = y < ny && x < nx ? nz : 0;  // of the core, in this column
+        #pragma unroll
+        for (int k = 0; k < DEPTH; ++k) held[k][y + 1][x + 1] = column[k + 1];
+        for (int at = thread; at < 2 * DEPTH * WIDTH; at += HEIGHT * WIDTH) {
+            const int i = at % WIDTH, k = at / WIDTH % DEPTH, side = at / (WIDTH * DEPTH) * (HEIGHT + 1);
+            held[k][side][i + 1] = read(k, side - 1, i);
+        }
+        if (thread < 2 * DEPTH * HEIGHT) {
+            const int j = thread % HEIGHT, k = thread / HEIGHT % DEPTH, side = thread / (HEIGHT * DEPTH) * (WIDTH + 1);
+            held[k][j + 1][side] = read(k, j, side - 1);
+        }
+        if (thread == 0) news = 0;
+        unsigned int changed = 0, latest = 0;
+        auto relax = [&](int k) {
+            const float a = fminf(held[k][y + 1][x], held[k][y + 1][x + 2]);
+            const float b = fminf(held[k][y][x + 1], held[k][y + 2][x + 1]);
+            const float c = fminf(column[k], column[k + 2]), now = column[k + 1];
+            if (k >= depth || !(fminf(a, fminf(b, c)) < now)) return;
+            float slow2 = uniform;
+            if (speeds) {
+                const float speed = speeds[(bz + k) * grid.speed_plane + (by + y) * grid.speed_row + bx + x];
+                if (!(speed > 0.0f)) return;
+                slow2 = over(1.0f, speed * speed);
+            }
+            const float then = arrival(a, b, c, slow2);
+            if (!(then < now - tolerance)) return;
+            column[k + 1] = held[k][y + 1][x + 1] = then;
+            latest |= 1u << k;
+        };
+        // A front runs along a column in one sweep, and across it by one voxel for each.
+        bool is_finished = false;
+        for (int sweep = 0; sweep < sweeps && !is_finished; ++sweep) {
+            __syncthreads();
+            latest = 0;
+            if (sweep & 1) {
+                #pragma unroll
+                for (int k = DEPTH - 1; k >= 0; --k) relax(k);
+            } else {
+                #pragma unroll
+                for (int k = 0; k < DEPTH; ++k) relax(k);
+            }
+            changed |= latest;
+            is_finished = !__syncthreads_or(latest);
+        }
+        #pragma unroll
+        for (int k = 0; k < DEPTH; ++k)
+            if (changed >> k & 1) from[k * plane + y * row + x] = column[k + 1];
+        const bool seen[7] = {
+            (changed & 1) != 0, (changed >> (DEPTH - 1)) != 0, changed && y == 0, changed && y == HEIGHT - 1,
+            changed && x == 0, changed && x == WIDTH - 1, changed && !is_finished,
+        };
+        unsigned int mine = 0;
+        #pragma unroll
+        for (int face = 0; face < 7; ++face) mine |= __any_sync(0xffffffffu, seen[face]) ? 1u << face : 0u;
+        if (thread % 32 == 0 && mine) atomicOr(&news, mine);
+        __syncthreads();
+        if (thread == 0) flags.data[tile] = news;
+        __syncthreads();
+    }
+#endif
+"""
+)
+def relax_held(
+    grid: FrontGrid,
+    tiles: wp.array(dtype=wp.int32),
+    counts: wp.array(dtype=wp.int32),
+    turn: wp.int32,
+    sweeps: wp.int32,
+    flags: wp.array(dtype=wp.uint8),
+):
+    """The tiles of a block of threads, each swept so many times or until nothing changes in it."""
+    ...
+
+
+@wp.kernel(enable_backward=False, module="unique", launch_bounds=(THREADS, 4))
+def relax_tiles(
+    first: wp.int32,
+    grid: FrontGrid,
+    tiles: wp.array(dtype=wp.int32),
+    counts: wp.array(dtype=wp.int32),
+    turn: wp.int32,
+    sweeps: wp.int32,
+    flags: wp.array(dtype=wp.uint8),
+):
+    """counts: how many tiles are listed, at turn; how many will be, which begins with 0; how many there were in all."""
+    relax_held(grid, tiles, counts, turn, sweeps, flags)
+
+
+@wp.func_native(
+    f"""
+#if defined(__CUDA_ARCH__)
+    constexpr int UNFINISHED = {UNFINISHED};
+"""
+    + """
+    const int nz = grid.tiles[0], ny = grid.tiles[1], nx = grid.tiles[2];
+    const int x = tile % nx, y = tile / nx % ny, z = tile / (nx * ny);
+    auto has = [&](bool is_there, int other, int bit) -> bool { return is_there && (flags.data[other] & bit); };
+    const bool is_next = tile < nz * ny * nx && ((flags.data[tile] & UNFINISHED) ||
+        has(z > 0, tile - ny * nx, 2) || has(z < nz - 1, tile + ny * nx, 1) || has(y > 0, tile - nx, 8) ||
+        has(y < ny - 1, tile + nx, 4) || has(x > 0, tile - 1, 32) || has(x < nx - 1, tile + 1, 16));
+    const unsigned int together = __activemask(), those = __ballot_sync(together, is_next);
+    if (is_next) {
+        const int leader = __ffs(those) - 1, lane = threadIdx.x % 32;
+        int at = 0;
+        if (lane == leader) at = atomicAdd((int*)counts.data + turn, __popc(those));
+        at = __shfl_sync(those, at, leader);
+        tiles.data[at + __popc(those & ((1u << lane) - 1))] = tile;
+    }
+    if (tile < nz * ny * nx) after.data[tile] = 0;
+#endif
+"""
+)
+def list_tile(
+    grid: FrontGrid,
+    tile: wp.int32,
+    flags: wp.array(dtype=wp.uint8),
+    after: wp.array(dtype=wp.uint8),
+    tiles: wp.array(dtype=wp.int32),
+    counts: wp.array(dtype=wp.int32),
+    turn: wp.int32,
+):
+    """A tile, if something may change in it."""
+    ...
+
+
+@wp.kernel(enable_backward=False, module="unique")
+def list_tiles(
+    first: wp.int32,
+    grid: FrontGrid,
+    flags: wp.array(dtype=wp.uint8),
+    after: wp.array(dtype=wp.uint8),
+    tiles: wp.array(dtype=wp.int32),
+    counts: wp.array(dtype=wp.int32),
+    turn: wp.int32,
+):
+    """All that are next. flags: of the last update; after: those of the next, which begin with 0."""
+    tile = wp.tid()
+    list_tile(grid, tile + first, flags, after, tiles, counts, turn)
