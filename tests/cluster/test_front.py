@@ -9,10 +9,13 @@ import pytest
 
 from pellucid.box import Shape
 from pellucid.cluster.blocks import DeviceBlock
+from pellucid.cluster.compute.front import FrontRequest, front_tiles
+from pellucid.cluster.compute.registry import BlockView
 from pellucid.cluster.functions import send_gpu
 from pellucid.cluster.group import WorkerGroup
 from pellucid.cluster.links import WorkerLink
 from pellucid.cluster.solvers.front import FrontSolver, advance_front, split_times
+from pellucid.device import Device, choose, devices, runtime
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 
@@ -80,7 +83,7 @@ def test_a_speed_with_a_known_solution(group: WorkerGroup) -> None:
     assert np.abs(updated(found, speed) - found)[away > 16].max() < 1e-4
 
 
-def updated(times: Voxels, speed: Voxels) -> Voxels:
+def updated(times: Voxels, speed: Voxels, spacing: tuple[float, float, float] = (1.0, 1.0, 1.0)) -> Voxels:
     """What the scheme says of every voxel, from its neighbours: the solution does not change."""
     padded = np.pad(times.astype(float), 1, constant_values=np.inf)
     middle = slice(1, -1)
@@ -89,17 +92,56 @@ def updated(times: Voxels, speed: Voxels) -> Voxels:
         low, high = [middle] * 3, [middle] * 3
         low[axis], high[axis] = slice(0, -2), slice(2, None)
         pairs.append(np.minimum(padded[tuple(low)], padded[tuple(high)]))
-    a, b, c = np.sort(pairs, axis=0)
-    f = 1 / speed
-    one = a + f
-    two = (a + b + np.sqrt(np.maximum(2 * f**2 - (a - b) ** 2, 0))) / 2
-    total = a + b + c
-    three = (total + np.sqrt(np.maximum(total**2 - 3 * (a**2 + b**2 + c**2 - f**2), 0))) / 3
-    return np.asarray(np.where(one <= b, one, np.where(two <= c, two, three)))
+    order = np.argsort(pairs, axis=0)
+    earlier = np.take_along_axis(np.array(pairs), order, axis=0)
+    weights = (1 / np.array(spacing) ** 2)[order]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        slow = 1 / np.asarray(speed, float)
+        found = np.full(times.shape, np.inf)
+        for count in (1, 2, 3):
+            w, t = weights[:count], earlier[:count]
+            all_of, first, second = w.sum(0), (w * t).sum(0), (w * t * t).sum(0)
+            later = (first + np.sqrt(np.maximum(first**2 - all_of * (second - slow**2), 0))) / all_of
+            is_reached = np.isfinite(earlier[count - 1]) & np.isfinite(slow) & (found > earlier[count - 1])
+            found = np.where(is_reached, later, found)
+    return found
 
 
 def part(whole: Voxels, place: Shape, edge: int) -> Voxels:
     return np.ascontiguousarray(whole[tuple(slice(edge * k, edge * (k + 1)) for k in place)], np.float32)
+
+
+@pytest.fixture(scope="module", params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def device(request: pytest.FixtureRequest) -> Device:
+    if request.param == "cuda" and not any(found.is_cuda for found in devices()):
+        pytest.skip("needs a CUDA device")
+    return choose(request.param)
+
+
+@pytest.mark.parametrize("spacing", [(1.0, 1.0, 1.0), (2.0, 1.0, 1.5)])
+def test_tiles_of_any_device_leave_nothing_that_would_change(
+    device: Device, spacing: tuple[float, float, float]
+) -> None:
+    random, shape = np.random.default_rng(0), (19, 37, 70)
+    outer = np.full([n + 2 for n in shape], np.inf, np.float32)
+    outer[4, 5, 6], outer[19, 37, 70], outer[9, 1, 33] = 0, 3, 5
+    speeds = random.uniform(0.3, 2, outer.shape).astype(np.float32)
+    speeds[random.random(outer.shape) < 0.1] = 0
+    views = []
+    for array in (outer, speeds):
+        there = runtime.start().array(array, device=device.name) if device.is_cuda else array.copy()
+        views.append(BlockView(there, np.dtype(np.float32), shape, (1, 1, 1)))
+    tiles = front_tiles(device, views[0], views[1], FrontRequest(1.0, spacing, (False,) * 6))
+    visited = 0
+    while not tiles.is_done:
+        visited += tiles.run(3, lambda: None)
+    found = views[0].outer if isinstance(views[0].outer, np.ndarray) else views[0].outer.numpy()
+    core = (slice(1, -1),) * 3
+    again = np.minimum(outer[core], updated(found[core], speeds[core], spacing))
+    assert visited >= np.isfinite(found).sum()
+    assert np.array_equal(np.isinf(found[core]), np.isinf(again))
+    assert np.nanmax(np.abs(found[core] - again)) < 2e-4
+    assert np.isinf(found[0]).all()
 
 
 def test_obstacles_and_spacing(group: WorkerGroup) -> None:

@@ -195,6 +195,15 @@ def test_images_get_better_until_they_have_all_paths(renderer: Renderer, volume:
     assert renderer.render(scene, 64, 64, is_exact=False).statistics.missing_paths == 4
 
 
+def test_an_image_in_motion_has_as_many_paths_as_there_is_time_for(renderer: Renderer, volume: Volume) -> None:
+    scene = scene_of(volume, samples=40)
+    for _ in range(2):  # The first says what an image costs.
+        frame = next(renderer.render_progressive(scene, 24, 24, budget_ms=5000))
+    assert frame.statistics.scale == 1
+    assert frame.statistics.paths == 16
+    assert next(renderer.render_progressive(scene, 24, 24, budget_ms=1e-3)).statistics.paths == 1
+
+
 def test_a_sphere_casts_a_soft_shadow_and_an_unlit_one_keeps_its_colour(renderer: Renderer) -> None:
     wall = np.zeros((EDGE, EDGE, EDGE), np.uint8)
     wall[:, 12:] = 200

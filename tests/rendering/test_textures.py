@@ -10,11 +10,14 @@ from pellucid.fields.bricks.brick_field import BrickField
 from pellucid.fields.dense import DenseField
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, framing
+from pellucid.rendering.cinematic.options import Cinematic
 from pellucid.rendering.drawing import packing
+from pellucid.rendering.drawing.device_renderer import DeviceRenderer
+from pellucid.rendering.drawing.draw_pass import DrawRegion
 from pellucid.rendering.drawing.layer_cache import PackedLayerCache
 from pellucid.rendering.drawing.ray_launch import launch_rays
 from pellucid.rendering.renderer import Renderer
-from pellucid.rendering.scene import Isosurface, Scene, VolumeLayer
+from pellucid.rendering.scene import ClipPlane, Isosurface, Scene, VolumeLayer
 from pellucid.rendering.transfer import TransferFunction
 from pellucid.volume.volume import Volume
 
@@ -68,6 +71,29 @@ def test_textures_and_arrays_give_one_picture(
     assert images[0].statistics.full_resolution == 1
     both = np.isfinite(images[0].depth) & np.isfinite(images[1].depth)
     assert np.median(np.abs(images[0].depth[both] - images[1].depth[both])) < 0.05
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("options", [{}, {"surface": 0.0, "anisotropy": 0.5}, {"aperture": 0.05, "environment": "sky"}])
+def test_paths_through_a_texture_bring_what_they_bring_elsewhere(volume: Volume, options: dict[str, object]) -> None:
+    device = next((found for found in devices() if found.is_cuda), None)
+    if device is None:
+        pytest.skip("needs a CUDA device")
+    layer = VolumeLayer(str(volume.location), TRANSFER, shading="cinematic")
+    scene = Scene((layer,), CAMERA, cinematic=Cinematic(**options), planes=(ClipPlane((0.0, 0.0, -1.0), -40.0),))  # type: ignore[arg-type]
+    sums = []
+    for is_texture in (True, False):
+        painter, field, total = DeviceRenderer(device), DenseField(volume, device, is_texture=is_texture), None
+        for _ in range(2):
+            tracing = painter.start_paths(scene, [field], DrawRegion(SIZE, samples=64, total=total))
+            tracing.draw(LaunchRange(SIZE))
+            total = tracing.total
+        found = total.sums  # type: ignore[union-attr]
+        sums.append([one.numpy() / 128 for one in (found.light, found.squares, found.guides, found.normals)])
+        painter.close()
+    for there, elsewhere in zip(*sums, strict=True):
+        assert there.mean(axis=(0, 1)) == pytest.approx(elsewhere.mean(axis=(0, 1)), rel=0.01, abs=2e-3)
+    assert np.sqrt(np.mean((sums[0][0] - sums[1][0]) ** 2)) < 0.05 * sums[1][0][..., :3].max()
 
 
 @pytest.mark.gpu

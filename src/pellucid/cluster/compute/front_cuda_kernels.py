@@ -10,6 +10,8 @@ whether it would have changed further.
 # mypy: ignore-errors
 # What a kernel says is Warp's language, which a checker of Python's types cannot follow.
 
+from typing import Any
+
 import warp as wp
 
 from pellucid.cluster.compute.front_kernels import SOLVE, FrontGrid
@@ -18,10 +20,12 @@ DEPTH, HEIGHT, WIDTH = 8, 8, 32
 """Of a tile. A thread has a column of it, from front to back."""
 
 THREADS = HEIGHT * WIDTH
+BLOCKS = 4
+"""Of a multiprocessor, which bounds the registers of a thread."""
 UNFINISHED = 64
 
 
-@wp.func_native(
+RELAX = (
     SOLVE
     + f"""
 #if defined(__CUDA_ARCH__)
@@ -32,7 +36,7 @@ UNFINISHED = 64
     __shared__ unsigned int news;
     float* const times = (float*)grid.times;
     const float* const speeds = (const float*)grid.speeds;
-    const long long plane = grid.plane, row = grid.row;
+    const int plane = grid.plane, row = grid.row;  // Within a tile, offsets are small.
     const float uniform = 1.0f / (grid.speed * grid.speed), tolerance = grid.tolerance;
     const float nothing = __int_as_float(0x7f800000);
     const int thread = threadIdx.x, x = thread % WIDTH, y = thread / WIDTH;
@@ -43,7 +47,7 @@ UNFINISHED = 64
         const int bz = tile / (grid.tiles[1] * grid.tiles[2]) * DEPTH;
         const int by = tile / grid.tiles[2] % grid.tiles[1] * HEIGHT, bx = tile % grid.tiles[2] * WIDTH;
         const int nz = grid.shape[0] - bz, ny = grid.shape[1] - by, nx = grid.shape[2] - bx;  // the core from here on
-        float* const from = times + bz * plane + by * row + bx;
+        float* const from = times + bz * grid.plane + by * grid.row + bx;
         // Around the core there is one more voxel; what lies further is never reached.
         auto read = [&](int k, int j, int i) -> float {
             return k <= nz && j <= ny && i <= nx ? from[k * plane + j * row + i] : nothing;
@@ -51,7 +55,17 @@ UNFINISHED = 64
         float column[DEPTH + 2];
         #pragma unroll
         for (int k = 0; k < DEPTH + 2; ++k) column[k] = read(k - 1, y, x);
-        const int depth = y < ny && x < nx ? nz : 0;  // of the core, in this column
+        const int depth = y < ny && x < nx ? min(nz, DEPTH) : 0;  // of the core, in this column
+        unsigned int is_open = (1u << depth) - 1;
+        float slow[DEPTH];
+        #pragma unroll
+        for (int k = 0; k < DEPTH; ++k) {
+            slow[k] = uniform;
+            if (!HAS_SPEEDS || k >= depth) continue;
+            const float speed = speeds[(bz + k) * grid.speed_plane + (by + y) * grid.speed_row + bx + x];
+            slow[k] = over(1.0f, speed * speed);
+            if (!(speed > 0.0f)) is_open &= ~(1u << k);
+        }
         #pragma unroll
         for (int k = 0; k < DEPTH; ++k) held[k][y + 1][x + 1] = column[k + 1];
         for (int at = thread; at < 2 * DEPTH * WIDTH; at += HEIGHT * WIDTH) {
@@ -68,14 +82,8 @@ UNFINISHED = 64
             const float a = fminf(held[k][y + 1][x], held[k][y + 1][x + 2]);
             const float b = fminf(held[k][y][x + 1], held[k][y + 2][x + 1]);
             const float c = fminf(column[k], column[k + 2]), now = column[k + 1];
-            if (k >= depth || !(fminf(a, fminf(b, c)) < now)) return;
-            float slow2 = uniform;
-            if (speeds) {
-                const float speed = speeds[(bz + k) * grid.speed_plane + (by + y) * grid.speed_row + bx + x];
-                if (!(speed > 0.0f)) return;
-                slow2 = over(1.0f, speed * speed);
-            }
-            const float then = arrival(a, b, c, slow2);
+            if (!(is_open >> k & 1) || !(fminf(a, fminf(b, c)) < now)) return;
+            const float then = ARRIVAL(a, b, c, slow[k]);
             if (!(then < now - tolerance)) return;
             column[k + 1] = held[k][y + 1][x + 1] = then;
             latest |= 1u << k;
@@ -95,9 +103,11 @@ UNFINISHED = 64
             changed |= latest;
             is_finished = !__syncthreads_or(latest);
         }
+        int step = plane;
+        asm volatile("" : "+r"(step));  // or eight addresses stay in registers from where they were read
         #pragma unroll
         for (int k = 0; k < DEPTH; ++k)
-            if (changed >> k & 1) from[k * plane + y * row + x] = column[k + 1];
+            if (changed >> k & 1) from[k * step + y * row + x] = column[k + 1];
         const bool seen[7] = {
             (changed & 1) != 0, (changed >> (DEPTH - 1)) != 0, changed && y == 0, changed && y == HEIGHT - 1,
             changed && x == 0, changed && x == WIDTH - 1, changed && !is_finished,
@@ -113,30 +123,42 @@ UNFINISHED = 64
 #endif
 """
 )
-def relax_held(
-    grid: FrontGrid,
-    tiles: wp.array(dtype=wp.int32),
-    counts: wp.array(dtype=wp.int32),
-    turn: wp.int32,
-    sweeps: wp.int32,
-    flags: wp.array(dtype=wp.uint8),
-):
-    """The tiles of a block of threads, each swept so many times or until nothing changes in it."""
-    ...
 
 
-@wp.kernel(enable_backward=False, module="unique", launch_bounds=(THREADS, 4))
-def relax_tiles(
-    first: wp.int32,
-    grid: FrontGrid,
-    tiles: wp.array(dtype=wp.int32),
-    counts: wp.array(dtype=wp.int32),
-    turn: wp.int32,
-    sweeps: wp.int32,
-    flags: wp.array(dtype=wp.uint8),
-):
-    """counts: how many tiles are listed, at turn; how many will be, which begins with 0; how many there were in all."""
-    relax_held(grid, tiles, counts, turn, sweeps, flags)
+def relax_tiles_with(arrival: str, *, has_speeds: bool) -> Any:
+    """The kernel for one way to solve the scheme, of which each needs few registers. arrival: its name in SOLVE."""
+
+    @wp.func_native(RELAX.replace("ARRIVAL", arrival).replace("HAS_SPEEDS", str(int(has_speeds))))
+    def relax_held(
+        grid: FrontGrid,
+        tiles: wp.array(dtype=wp.int32),
+        counts: wp.array(dtype=wp.int32),
+        turn: wp.int32,
+        sweeps: wp.int32,
+        flags: wp.array(dtype=wp.uint8),
+    ):
+        """The tiles of a block of threads, each swept so many times or until nothing changes in it."""
+        ...
+
+    @wp.kernel(enable_backward=False, module="unique", launch_bounds=(THREADS, BLOCKS))
+    def relax_tiles(
+        first: wp.int32,
+        grid: FrontGrid,
+        tiles: wp.array(dtype=wp.int32),
+        counts: wp.array(dtype=wp.int32),
+        turn: wp.int32,
+        sweeps: wp.int32,
+        flags: wp.array(dtype=wp.uint8),
+    ):
+        """counts: how many tiles are listed, at turn; how many will be, which begins with 0; how many there were in
+        all."""
+        relax_held(grid, tiles, counts, turn, sweeps, flags)
+
+    return relax_tiles
+
+
+relax_cubes = [relax_tiles_with("arrival_in_cube", has_speeds=has_speeds) for has_speeds in (False, True)]
+relax_boxes = [relax_tiles_with("arrival", has_speeds=has_speeds) for has_speeds in (False, True)]
 
 
 @wp.func_native(

@@ -35,9 +35,13 @@ class FrontGrid:
 SOLVE = """
 #if defined(__CUDA_ARCH__)
     // Off by two of the last place at the most, which is far below the tolerance of a step.
+    auto least = [](float a, float b) -> float { return fminf(a, b); };
+    auto most = [](float a, float b) -> float { return fmaxf(a, b); };
     auto over = [](float a, float b) -> float { return __fdividef(a, b); };
     auto root = [](float a) -> float { float b; asm("sqrt.approx.f32 %0, %1;" : "=f"(b) : "f"(a)); return b; };
 #else
+    auto least = [](float a, float b) -> float { return a < b ? a : b; };
+    auto most = [](float a, float b) -> float { return a < b ? b : a; };
     auto over = [](float a, float b) -> float { return a / b; };
     auto root = [](float a) -> float { return sqrtf(a); };
 #endif
@@ -61,6 +65,15 @@ SOLVE = """
             later = root(over(slow2, u));
         }
         return a + later;
+    };
+    // The same without a branch, where voxels are cubes.
+    auto arrival_in_cube = [&](float a, float b, float c, float slow2) -> float {
+        const float low = least(a, b), high = most(a, b), first = least(low, c), third = most(high, c);
+        const float second = most(low, least(high, c)), d = second - first, e = third - first, g = third - second;
+        const float sum = d + e, step2 = over(slow2, wx), two = 0.5f * (d + root(most(2.0f * step2 - d * d, 0.0f)));
+        const float inside = sum * sum - 3.0f * (d * d + e * e - step2);
+        const float three = (sum + root(most(inside, 0.0f))) * 0.33333333f, one = root(step2);
+        return first + (e * e + g * g < step2 ? three : d * d < step2 ? two : one);
     };
 """
 

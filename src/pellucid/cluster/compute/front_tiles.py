@@ -121,12 +121,13 @@ class CudaTiles:
         return int(self._counts.numpy()[self._turn])
 
     def _relax_tiles(self) -> None:
-        from pellucid.cluster.compute.front_cuda_kernels import relax_tiles
+        from pellucid.cluster.compute.front_cuda_kernels import relax_boxes, relax_cubes
 
+        kernels = relax_cubes if len(set(self._grid.weights)) == 1 else relax_boxes
         blocks = min(BLOCKS, prod(self.shape))
         inputs = [self._grid, self._tiles, self._counts, self._turn, self.sweeps]
         shape, flags = (blocks, self._threads), self._flags[1 - self._turn]
-        launch(relax_tiles, shape, inputs, [flags], self._device, block_dim=self._threads)
+        launch(kernels[bool(self._grid.speeds)], shape, inputs, [flags], self._device, block_dim=self._threads)
         self._turn, self._is_listed = 1 - self._turn, False
 
     def _list_tiles(self) -> None:

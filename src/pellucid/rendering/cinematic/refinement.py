@@ -14,8 +14,8 @@ from pellucid.rendering.scene import Scene
 
 BATCH_S, SHARE_OF_TIME = 0.4, 0.25
 """After so long there is a new image, while nothing moves; and after so much of the time that it took until then."""
-MAX_BATCH, MAX_CUDA_BATCH = 64, 16
-"""Paths of every pixel at a time: on a card, a batch that has begun cannot be abandoned."""
+MAX_BATCH = 64
+"""Paths of every pixel from one image to the next."""
 
 
 class ImageSource(Protocol):
@@ -31,9 +31,8 @@ def more_paths(
 ) -> Iterator[DeviceFrame]:
     """Images with ever more paths. drawn: the one before, whose total goes on."""
     total, batch, begun = drawn.total, 1, time.perf_counter()
-    limit = MAX_CUDA_BATCH if source.device.is_cuda else MAX_BATCH
     while total is not None and total.samples < scene.cinematic.samples:
-        batch = min(batch, scene.cinematic.samples - total.samples, limit)
+        batch = min(batch, scene.cinematic.samples - total.samples, MAX_BATCH)
         started = time.perf_counter()
         canvas = DrawRegion(total.size, samples=batch, total=total)
         (drawn,) = source.images(scene, canvas, DrawOptions(False, is_cancelled))

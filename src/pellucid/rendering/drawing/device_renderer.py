@@ -21,6 +21,7 @@ from pellucid.rendering.cinematic.path_pass import PathPass, PathTotal, TracedCo
 from pellucid.rendering.drawing.draw_pass import DrawPass, DrawRegion
 from pellucid.rendering.drawing.label_masks import has_mask, is_mask, with_masked_light
 from pellucid.rendering.drawing.layer_cache import PackedLayerCache
+from pellucid.rendering.drawing.light_rays import THROUGH
 from pellucid.rendering.drawing.packing import pack_view, world_step
 from pellucid.rendering.drawing.partition import WHOLE, pack_part
 from pellucid.rendering.layers import slice_images
@@ -194,12 +195,10 @@ class DeviceRenderer:
             return classification.composite_classified, [packed]
         if isinstance(field, NeuralBrickField) and field.is_drawn_directly and layer.shading in ("none", "gradient"):
             return composite_neural.composite_neural, [packed, field.model_along_rays.struct]
-        if packed.field.whole.kind >= TEXTURED:
+        is_through = layer.shading in THROUGH
+        if packed.field.whole.kind >= TEXTURED and not (is_through and packed.field.levels):
             kernels = {"none": composite_texture.composite_unlit, "gradient": composite_texture.composite_lit}
-            through = composite_texture.composite_lit_through_whole
-            if packed.field.levels:
-                through = composite_texture.composite_lit_through
-            kernel = kernels.get(layer.shading, through)
+            kernel = kernels.get(layer.shading, composite_texture.composite_lit_through)
             return kernel, [packed, self._kept.solid_distance(packed, field)]
         if packets.is_for(packed, self.device):
             return packets.composite_bricks if packed.field.levels else packets.composite_whole, [packed]

@@ -55,6 +55,9 @@ SAMPLES_PER_TREE = 200
 SAMPLES_OF_PATH = 4
 """Following a path of light through a volume takes as long as so many rays, at the most."""
 
+MAX_PATHS = 16
+"""Of every pixel, of an image that shall be there soon."""
+
 MAX_KNOWN = 64
 
 
@@ -114,6 +117,20 @@ class FrameCostModel:
         scale = min(1.0, max(sqrt(max(left_s, 0.0) / whole_s), MIN_SCALE))
         return smaller(size, scale)
 
+    def repeats(self, what: Hashable, size: Size, budget_s: float) -> int:
+        """How often all pixels of an image can be drawn within a budget; once if it was never drawn.
+
+        >>> pace = FrameCostModel()
+        >>> pace.measured("scene", (100, 100), drawing_s=0.01, beside_s=0.01)
+        >>> pace.repeats("scene", (100, 100), budget_s=0.1), pace.repeats("other", (100, 100), budget_s=0.1)
+        (6, 1)
+        """
+        cost = self._costs.get(what)
+        if cost is None:
+            return 1
+        left_s = SHARE_OF_BUDGET * budget_s - min(cost.beside_s, budget_s / 2)
+        return max(1, int(left_s / max(cost.pixel_s * size[0] * size[1], 1e-9)))
+
 
 def smaller(size: Size, scale: float) -> Size:
     """Rows and columns of an image that is enlarged afterwards."""
@@ -166,11 +183,21 @@ def _next(pace: FrameCostModel, request: RefineRequest, drawn: DeviceFrame) -> S
 
 def _at(source: FrameSource, pace: FrameCostModel, request: RefineRequest, size: Size) -> tuple[DeviceFrame, Frame]:
     """An image of what is there, of so many rows and columns, enlarged."""
-    (drawn,) = source.images(request.scene, DrawRegion(size), DrawOptions(False, request.is_cancelled))
+    paths = _paths(pace, request, size)
+    canvas = DrawRegion(size, samples=paths)
+    (drawn,) = source.images(request.scene, canvas, DrawOptions(False, request.is_cancelled))
     frame = to_frame(request.scene, drawn, request.size)
     times_s = frame.statistics.times_s
-    pace.measured(kind(request.scene), size, times_s["draw"], times_s["prepare"] + times_s["finish"])
+    pace.measured(kind(request.scene), size, times_s["draw"] / paths, times_s["prepare"] + times_s["finish"])
     return drawn, frame
+
+
+def _paths(pace: FrameCostModel, request: RefineRequest, size: Size) -> int:
+    """Of every pixel of a cinematic image: where all pixels are soon drawn, as many as the budget allows."""
+    if size != request.size or not is_cinematic(request.scene):
+        return 1
+    most = min(request.scene.cinematic.samples, MAX_PATHS)
+    return min(pace.repeats(kind(request.scene), size, request.budget_s), most)
 
 
 def _smooth(

@@ -1,7 +1,7 @@
 """One volume in a hardware texture, front to back, on CUDA alone.
 
-Here: the kernels that draw it, unlit, lit by the gradient, and with light followed through it: as fast as a ray caster
-written by hand for one texture.
+Here: the kernels that draw it, unlit, lit by the gradient, and, where it is whole, with light followed through it: as
+fast as a ray caster written by hand for one texture.
 Not here: volumes in plain memory, transfer functions of two axes, labels, surfaces that are seen through (composite).
 
 A ray goes on without asking as long as all cells ahead are visible (of a volume in bricks: to the border of the brick),
@@ -21,9 +21,9 @@ from pellucid.fields.sizes import BRICK, BRICK_SHIFT, CELL
 from pellucid.fields.textures.texture_kernels import raw_offset, raw_scale, texture_at, texture_gradient
 from pellucid.rendering.kernels.accumulation import OPAQUE, Accumulated, over_opaque, seen_before
 from pellucid.rendering.kernels.light_rays import FoundLight, keep_light
-from pellucid.rendering.kernels.light_rays_texture import find_light_in_texture
 from pellucid.rendering.kernels.rays import FAR, LayerStruct, Ray, ViewStruct, cell_of, first_beyond, make_ray, place
-from pellucid.rendering.kernels.shading import GRADIENT, light_on, lit_along, needs_gradient, shaded_along
+from pellucid.rendering.kernels.shading import GRADIENT, lit_along, needs_gradient, shaded_along
+from pellucid.rendering.kernels.textured.light_rays import find_light_in_texture
 
 wp.set_module_options({"fast_math": True})
 
@@ -188,26 +188,7 @@ def lit_run(layer: LayerStruct, here: Grid, ray: Ray, run: Run, state: State, fo
 
 @wp.func
 def lit_through_run(layer: LayerStruct, here: Grid, ray: Ray, run: Run, state: State, found: FoundLight):
-    """The same, in the light that comes through the volume to each visible sample."""
-    k = run.k
-    while k < run.end and state[3] > FAINT:
-        distance = wp.float32(k) * run.step + run.jitter * run.step
-        entry = entry_at(run, texture_at(run.texture, run.origin + run.speed * distance), layer.table)
-        if entry[3] > 0.0:
-            at = ray.origin + ray.speed * distance
-            found = light_on(found, layer, ray.direction, at, entry[3] * state[3])
-            slope = wp.vec3()
-            if needs_gradient(layer):
-                slope = texture_gradient(here, at)
-            base = wp.vec3(entry[0], entry[1], entry[2])
-            state = add_color(state, shaded_along(layer, slope, ray.direction, base, found), entry[3], distance)
-        k += 1
-    return state, found
-
-
-@wp.func
-def lit_through_whole_run(layer: LayerStruct, here: Grid, ray: Ray, run: Run, state: State, found: FoundLight):
-    """The same, where the texture holds the whole volume."""
+    """The same of a whole volume, in the light that comes through it to each visible sample."""
     k = run.k
     while k < run.end and state[3] > FAINT:
         distance = wp.float32(k) * run.step + run.jitter * run.step
@@ -292,7 +273,13 @@ def tell(field: FieldStruct, ray: Ray, step: wp.float32, k: wp.int32, end: wp.in
         n = stop
 
 
-def composite_textured_with(add_run: Any, blocks: int) -> Any:
+@wp.func
+def whole_grid(field: FieldStruct, cell: wp.vec3i, weight: wp.float32):
+    """What locate finds where there are no bricks."""
+    return field.whole
+
+
+def composite_textured_with(add_run: Any, blocks: int, locate: Any = locate) -> Any:
     """The kernel with the function that adds a run of samples. blocks: on a multiprocessor, which bounds registers."""
 
     @wp.kernel(enable_backward=False, launch_bounds=(TILE * TILE, blocks))
@@ -346,5 +333,4 @@ def composite_textured_with(add_run: Any, blocks: int) -> Any:
 
 composite_unlit = composite_textured_with(unlit_run, 12)
 composite_lit = composite_textured_with(lit_run, 12)
-composite_lit_through = composite_textured_with(lit_through_run, 6)
-composite_lit_through_whole = composite_textured_with(lit_through_whole_run, 10)
+composite_lit_through = composite_textured_with(lit_through_run, 12, whole_grid)

@@ -114,4 +114,4 @@ def trace_textured_with(threads: int, blocks: int) -> Any:
     return trace_textured
 
 
-trace_textured = trace_textured_with(TILE * TILE, 12)
+trace_textured = trace_textured_with(TILE * TILE, 16)

@@ -30,15 +30,10 @@ wp.set_module_options({"fast_math": True})
 
 # In units of cells, where the texture's own coordinates are eight times as large. A row is a float between 2^23 and
 # 2^24, whose last bits are the row's number; NaN is taken like the lowest value.
-@wp.func_native(
-    """
-#if defined(__CUDA_ARCH__)
-    const int nx = vacancy.shape[2], ny = vacancy.shape[1], nz = vacancy.shape[0];
+_ALONG = """
     const float ox = (ray.origin[0] + 0.5f) * 0.125f, oy = (ray.origin[1] + 0.5f) * 0.125f,
                 oz = (ray.origin[2] + 0.5f) * 0.125f;
     const float sx = ray.speed[0] * 0.125f * step, sy = ray.speed[1] * 0.125f * step, sz = ray.speed[2] * 0.125f * step;
-    auto inverse = [](float speed) -> float { return fabsf(speed) > 1.0e-13f ? __fdividef(1.0f, speed) : 3.0e37f; };
-    const float ix = inverse(sx), iy = inverse(sy), iz = inverse(sz);
     const float lowest = 8388608.0f, highest = 8388607.0f + table.shape[0];
     const char* const rows = (const char*)(table.data) - 0x4B000000LL * 4;
     auto rest = [&](float t) -> float {
@@ -49,6 +44,51 @@ wp.set_module_options({"fast_math": True})
     };
     float light = 1.0f;
     int k = ray.k_first;
+    // Up to before a sample; four at a time, so that their ways through the texture unit overlap.
+    auto go_on = [&](int end) {
+        for (; k + 4 <= end && light > dark; k += 4) {
+            const float n = k + begin, a = rest(n), b = rest(n + 1.0f), c = rest(n + 2.0f), d = rest(n + 3.0f);
+            light *= (a * b) * (c * d);
+        }
+        for (; k < end && light > dark; ++k) light *= rest(k + begin);
+    };
+"""
+
+
+@wp.func_native(
+    f"""
+#if defined(__CUDA_ARCH__)
+{_ALONG}
+    go_on(ray.k_last + 1);
+    return light;
+#else
+    return 1.0f;
+#endif
+"""
+)
+def passes_near(
+    ray: Ray,
+    step: wp.float32,
+    begin: wp.float32,
+    dark: wp.float32,
+    texture: wp.uint64,
+    table: wp.array(dtype=wp.float32),
+    to_row: wp.vec2,
+) -> wp.float32:
+    """What light_rays.passes gives, of a ray so short that it is not worth asking which cells are empty. begin: the
+    first sample, in steps; to_row: from what the hardware reads to a row of the table, a factor and what to add."""
+    return 1.0
+
+
+@wp.func_native(
+    f"""
+#if defined(__CUDA_ARCH__)
+{_ALONG}
+"""
+    + """
+    const int nx = vacancy.shape[2], ny = vacancy.shape[1], nz = vacancy.shape[0];
+    auto inverse = [](float speed) -> float { return fabsf(speed) > 1.0e-13f ? __fdividef(1.0f, speed) : 3.0e37f; };
+    const float ix = inverse(sx), iy = inverse(sy), iz = inverse(sz);
     while (k <= ray.k_last && light > dark) {
         const float t = k + begin;
         const float cx = fmaf(sx, t, ox), cy = fmaf(sy, t, oy), cz = fmaf(sz, t, oz);
@@ -62,11 +102,7 @@ wp.set_module_options({"fast_math": True})
         const float border = fminf(fminf(fminf(tx, ty), tz), 1.0e9f) + t - begin - 1.0e-3f;
         const int end = min(max(k + 1, (int)ceilf(border)), ray.k_last + 1);
         if (empty > 0) { k = end; continue; }
-        for (; k + 4 <= end && light > dark; k += 4) {
-            const float n = k + begin, a = rest(n), b = rest(n + 1.0f), c = rest(n + 2.0f), d = rest(n + 3.0f);
-            light *= (a * b) * (c * d);
-        }
-        for (; k < end && light > dark; ++k) light *= rest(k + begin);
+        go_on(end);
     }
     return light;
 #else
@@ -74,7 +110,7 @@ wp.set_module_options({"fast_math": True})
 #endif
 """
 )
-def passes_texture(
+def passes_far(
     ray: Ray,
     step: wp.float32,
     begin: wp.float32,
@@ -84,8 +120,7 @@ def passes_texture(
     table: wp.array(dtype=wp.float32),
     to_row: wp.vec2,
 ) -> wp.float32:
-    """What light_rays.passes gives; begin: the first sample, in steps; to_row: from what the hardware reads to a row of
-    the table, a factor and what to add."""
+    """The same of a longer one."""
     return 1.0
 
 
@@ -94,7 +129,7 @@ def passes_to_sky(layer: LayerStruct, here: Grid, start: wp.vec3, towards: wp.ve
     """The part of the light from a direction that nothing near takes away."""
     rays = layer.light_rays
     ray = light_ray(layer, start, towards, rays.sky_step, (STEPS + 1.0) * rays.sky_step)
-    return passes_texture(ray, rays.sky_step, FIRST, DARK, here.voxels, rays.vacancy, rays.sky_table, to_row)
+    return passes_near(ray, rays.sky_step, FIRST, DARK, here.voxels, rays.sky_table, to_row)
 
 
 @wp.func
@@ -107,7 +142,7 @@ def find_light_in_texture(layer: LayerStruct, here: Grid, direction: wp.vec3, at
     found = FoundLight(1.0, 1.0, 0.0)
     if layer.shading != OCCLUSION:
         ray = light_ray(layer, start, rays.towards, 1.0, FAR)
-        found.shadow = passes_texture(ray, 1.0, FIRST, DARK, here.voxels, rays.vacancy, rays.shadow_table, to_row)
+        found.shadow = passes_far(ray, 1.0, FIRST, DARK, here.voxels, rays.vacancy, rays.shadow_table, to_row)
     if layer.shading != SHADOW:
         open = wp.float32(1.0)
         total = wp.float32(0.0)
