@@ -109,11 +109,11 @@ class DeviceRenderer:
     def start_paths(self, scene: Scene, fields: list[DeviceField], canvas: DrawRegion) -> PathPass:
         """More paths of light through a scene. fields: what load() gave."""
         volumes, slices = fields[: len(scene.volumes)], fields[len(scene.volumes) :]
-        traced = ((layer, field) for layer, field in zip(scene.volumes, volumes, strict=True) if not is_mask(layer))
+        traced = [(layer, field) for layer, field in zip(scene.volumes, volumes, strict=True) if not is_mask(layer)]
         media = [self._kept.medium(layer, field) for layer, field in traced]
         total = canvas.total or PathTotal.empty(canvas.size, self.device)
         is_alone = len(media) == 1 and is_textured(media[0]) and not (scene.points or scene.meshes)
-        alone = self._kept.textured(media[0], volumes[0]) if is_alone else None
+        alone = self._kept.textured(media[0], traced[0][1]) if is_alone else None
         content = TracedContent(media, self._scenery, slices, alone)
         return PathPass(self.device, scene, content, total, canvas.samples)
 

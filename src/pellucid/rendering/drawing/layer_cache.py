@@ -45,7 +45,10 @@ class PackedLayerCache:
 
     def textured(self, medium: Any, field: DeviceField) -> Any:
         """What pack_textured gives."""
-        return self._get(field, ("textured", int(medium.majorants.ptr)), lambda: pack_textured(medium, field.device))
+        key = ("textured", int(medium.majorants.ptr))
+        # With the medium: another one's majorants could get the same address once that one is gone.
+        _, textured = self._get(field, key, lambda: (medium, pack_textured(medium, field.device)))
+        return textured
 
     def solid_distance(self, packed: Any, field: DeviceField) -> Any:
         """How far visible cells reach around each (solidity_of), for the vacancy of a packed layer."""

@@ -69,7 +69,7 @@ def surface_met(scene: TexturedScene, path: PathRay, random: wp.uint32):
 
 @wp.func
 def collision_met(scene: TracedScene, path: PathRay, far: wp.float32, weight: wp.float32, random: wp.uint32):
-    """Where a ray meets a medium; weight: how much the bricks on the way are wanted."""
+    """Where a ray meets a medium; weight: how much the bricks along the ray are needed."""
     return first_collision(scene.media, path, far, weight, random)
 
 
@@ -81,7 +81,7 @@ def collision_met(scene: TexturedScene, path: PathRay, far: wp.float32, weight: 
 
 @wp.func
 def light_left(scene: TracedScene, path: PathRay, weight: wp.float32, random: wp.uint32):
-    """What is left of light on the way through all media."""
+    """The share of light that passes through all media."""
     return light_through(scene.media, path, weight, random)
 
 

@@ -17,7 +17,7 @@ from pellucid.rendering.kernels.path_tracing.media import (
     MediumStruct,
     Passage,
     PathRay,
-    way_through,
+    ray_inside,
 )
 from pellucid.rendering.kernels.rays import Ray
 
@@ -160,7 +160,7 @@ def rows_of(here: TexturedMedium):
 @wp.func
 def collide_textured(here: TexturedMedium, path: PathRay, far: wp.float32, random: wp.uint32):
     """What media.collide gives."""
-    ray = way_through(here.medium, path, far)
+    ray = ray_inside(here.medium, path, far)
     met = walk_to_collision(here, ray, rows_of(here), random)
     found = Collision()
     found.distance = wp.cast(met[0], wp.float32)
@@ -174,7 +174,7 @@ def collide_textured(here: TexturedMedium, path: PathRay, far: wp.float32, rando
 @wp.func
 def passes_textured(here: TexturedMedium, path: PathRay, random: wp.uint32):
     """What media.passes gives."""
-    left = walk_through(here, way_through(here.medium, path, path.far), rows_of(here), random, FAINT, SURVIVES)
+    left = walk_through(here, ray_inside(here.medium, path, path.far), rows_of(here), random, FAINT, SURVIVES)
     return Passage(wp.cast(left[0], wp.float32), left[1])
 
 
