@@ -187,12 +187,17 @@ def test_two_scenes_stand_side_by_side(page: Page) -> None:
 def test_two_scenes_are_swiped_and_their_difference_is_shown(page: Page) -> None:
     page.keyboard.press("b")
     other = page.locator('canvas[data-view="other"]')
-    expect(other).to_have_attribute("data-is-exact", "true", timeout=120_000)
+    main = page.locator('canvas[data-view="main"]')
+    both = (main, other)
+    wait_until(lambda: main.evaluate("e => e.width") == other.evaluate("e => e.width"))
+    for one in both:
+        expect(one).to_have_attribute("data-is-exact", "true")
+    half = main.evaluate("e => e.width")
     compare = page.get_by_role("group", name="Compare", exact=True)
     compare.get_by_role("button", name="Difference").click()
-    main = page.locator('canvas[data-view="main"]')
-    wait_until(lambda: other.evaluate("e => e.width") == main.evaluate("e => e.width") > 0)
-    wait_for_rest(page)
+    wait_until(lambda: all(one.evaluate("e => e.width") > 1.5 * half for one in both))  # No longer beside each other.
+    for one in both:
+        expect(one).to_have_attribute("data-is-exact", "true")
     wait_until(
         lambda: middle_of(page, ".over").max() <= 12
     )  # The same scene twice, but for the noise of video and JPEG.
