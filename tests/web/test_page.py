@@ -159,11 +159,12 @@ def test_slices_share_a_cross_hair(page: Page) -> None:
 
 
 def test_a_face_of_the_box_is_dragged(page: Page) -> None:
+    show_slices(page, False)  # Their planes have handles too.
     page.keyboard.press("c")
-    handle = page.locator("circle.handle.is-y").first  # The face at the back: dragged down, it comes nearer.
+    handle = page.locator("circle.is-face.is-y").first  # The face at the back: dragged down, it comes nearer.
+    handle.hover()  # Once it stays where it is, and nothing is over it.
     place = handle.bounding_box()
     assert place is not None
-    page.mouse.move(place["x"] + 7, place["y"] + 7)
     page.mouse.down()
     page.mouse.move(place["x"] + 7, place["y"] + 90, steps=4)
     page.mouse.up()
