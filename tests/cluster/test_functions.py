@@ -78,6 +78,15 @@ def test_what_has_run_does_not_run_again(group: WorkerGroup) -> None:
     assert (block.handle, group.links.round_trips) == (handle, before + 1)
 
 
+def test_the_shape_of_a_handle_is_asked_for_once(group: WorkerGroup) -> None:
+    handle = group.send(CUBE, group.workers[0])
+    before = group.links.round_trips
+    for _ in range(3):  # As in a loop of Spark, whose tasks receive the handle every time.
+        block = DeviceBlock(handle)
+        assert (block.shape, block.dtype) == (CUBE.shape, CUBE.dtype)
+    assert group.links.round_trips == before + 1
+
+
 def test_a_persistent_block_that_came_back_is_made_once_and_can_be_released(group: WorkerGroup) -> None:
     def persistent() -> int:
         return sum(int(group.links.usage(worker)["persistent"]) for worker in group.workers)

@@ -29,6 +29,9 @@ from pellucid.errors import BlockLost, InvalidInput
 from pellucid.formats.protocol import Voxels
 
 MAX_AXES = 3
+MAX_KNOWN = 4096
+_KNOWN: dict[Handle, ChainReply] = {}
+"""Shapes and types of blocks: the same handle always stands for the same, so that a loop asks for them once."""
 
 
 class DeviceBlock:
@@ -111,8 +114,11 @@ class DeviceBlock:
 
     @property
     def _described(self) -> ChainReply:
+        if self._reply is None and (known := _KNOWN.get(self.handle)) is not None:
+            return known
         if self.handle and self._reply is None:
             self._reply = self._run(())
+            _remember(self.handle, self._reply)
         if self._reply is None or self._reply.shape is None or self._reply.dtype is None:
             raise InvalidInput(
                 "The Worker did not describe the block.", remedy="Use the same version of Pellucid on both sides."
@@ -194,3 +200,10 @@ class DeviceBlock:
 
     def __repr__(self) -> str:
         return f"DeviceBlock({self._handle})" if self._handle else "DeviceBlock(not on a device yet)"
+
+
+def _remember(handle: Handle, reply: ChainReply) -> None:
+    """What a Worker said of a block."""
+    while len(_KNOWN) >= MAX_KNOWN:
+        _KNOWN.pop(next(iter(_KNOWN), handle), None)
+    _KNOWN[handle] = reply

@@ -134,18 +134,25 @@ class DriverLink:
                 self._ask(LOST, origin)
 
     def _ask(self, kind: str, origin: Origin, body: bytes = b"") -> bytes:
-        """Without a driver that listens nothing is known, and a task that lost a block simply fails."""
-        fields = {"rdd": str(origin.rdd), "partition": str(origin.partition)}
+        """Without a driver that listens nothing is known, and a task that lost a block simply fails. A connection that
+        was cut is made once more: what is sent says the same twice."""
+        message = Message(kind, {"rdd": str(origin.rdd), "partition": str(origin.partition)}, body)
         with self._lock:
-            try:
-                if self._channel is None:
-                    self._channel = dial(Address.parse(self._address), self._token, PURPOSE, Timeout(TIMEOUT_S))
-                self._channel.write(Message(kind, fields, body))
-                return self._channel.expect(FOUND).body
-            except PellucidError as error:
-                LOG.warning("The driver does not respond: %s", error)
-                self._channel = None
-                return b""
+            for is_last in (self._channel is None, True):
+                try:
+                    return self._reply(message)
+                except (PellucidError, OSError) as error:
+                    self._channel = None
+                    if is_last:
+                        LOG.warning("The driver does not respond: %s", error)
+                        break
+        return b""
+
+    def _reply(self, message: Message) -> bytes:
+        if self._channel is None:
+            self._channel = dial(Address.parse(self._address), self._token, PURPOSE, Timeout(TIMEOUT_S))
+        self._channel.write(message)
+        return self._channel.expect(FOUND).body
 
 
 def driver_of_task() -> DriverLink:
