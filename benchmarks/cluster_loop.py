@@ -6,7 +6,7 @@ A standalone Spark with two nodes of one core on this machine, each with a Devic
 blocks is drawn frame after frame, in four forms: images gathered by Spark's own groupByKey, with blocks that are sent
 for every frame and with blocks that stay; and images that Workers put together, with and without blocks that stay.
 "Around it": what the last form takes beside drawing, exchanging and putting together, which is measured without Spark.
-In the sixth frame a Worker is killed.
+In the sixth frame a Worker is killed; cluster_loop.png shows the time of every frame.
 """
 
 import os
@@ -20,8 +20,9 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+from PIL import Image, ImageDraw
 
-from benchmarks.table import TARGET, Row, options, report, shorter
+from benchmarks.table import RESULTS, TARGET, Row, options, report, shorter
 from pellucid.box import Box, Shape, triple
 from pellucid.cluster.blocks import DeviceBlock
 from pellucid.cluster.functions import persist_gpu, recv_gpu
@@ -39,6 +40,7 @@ REPEATS = 7
 FAILURE = 6
 GRID = 2
 HALO = 2
+KILLED = " (a Worker is killed)"
 
 
 def main() -> None:
@@ -52,12 +54,15 @@ def main() -> None:
         with started(Path(folder)) as cluster:
             context = cluster.context("frames", **{"spark.driver.memory": "2g", "spark.executor.memory": "1g"})
             with SparkApplication(context, SparkOptions(memory_bytes=2 * edge**3 + 2**29)) as application:
-                rows = measured(application, str(path), size)
+                rows, failure = measured(application, str(path), size)
             context.stop()
+    if not given.is_quick:
+        draw_figure(failure, RESULTS / "cluster_loop.png")
     report("cluster_loop", rows, f"{edge}³ uint8 in {GRID**3} blocks, frames of {size}²", given)
 
 
-def measured(application: SparkApplication, path: str, size: int) -> list[Row]:
+def measured(application: SparkApplication, path: str, size: int) -> tuple[list[Row], list[float]]:
+    """Also the seconds of the frames among which a Worker is killed."""
     with open_volume(path) as volume:
         plan = ImagePlan(automatic_scene(volume), size, size, volume.shape)
         boxes = list(volume.box.tiles(triple(-(-n // GRID) for n in volume.shape)))
@@ -82,24 +87,40 @@ def measured(application: SparkApplication, path: str, size: int) -> list[Row]:
     known = kept.collect()
     direct = median(times_of(lambda: compose_frame([draw(pair, plan) for pair in known], plan), REPEATS))
     rows.append(shorter(f"{case}, around it", "s", max(ours - direct, 1e-3), TARGET, AROUND_TARGET_S))
-    return [*rows, *failing(application, kept, plan, case)]
+    taken = failing(application, kept, plan)
+    usual = median(taken[: FAILURE - 1])
+    rows += [
+        shorter(f"{case}, number {n}{KILLED if n == FAILURE else ''}", "s", one, "frames before", usual)
+        for n, one in enumerate(taken, 1)
+    ]
+    return rows, taken
 
 
-def failing(application: SparkApplication, kept: Any, plan: ImagePlan, case: str) -> list[Row]:
-    """A Worker is killed while the sixth frame is drawn."""
+def failing(application: SparkApplication, kept: Any, plan: ImagePlan) -> list[float]:
+    """Seconds of ten frames. A Worker is killed while the sixth is drawn."""
     taken = []
-    for number in range(1, 9):
+    for number in range(1, 11):
         if number == FAILURE:
             kill(application)
         start = time.perf_counter()
         application.retry(lambda: through_workers(kept, plan))
         taken.append(time.perf_counter() - start)
-    usual = median(taken[: FAILURE - 1])
-    return [
-        shorter(f"{case}, number {number}" + (" (a Worker is killed)" if number == FAILURE else ""), "s",
-                taken[number - 1], "frames before", usual)
-        for number in (FAILURE, FAILURE + 1)
-    ]  # fmt: skip
+    return taken
+
+
+def draw_figure(taken: list[float], path: Path) -> None:
+    """Seconds of each frame as bars; that in which a Worker is killed is red."""
+    width, height, foot = 60, 240, 20
+    image = Image.new("RGB", (width * len(taken), height + 2 * foot), "white")
+    draw = ImageDraw.Draw(image)
+    for number, seconds in enumerate(taken, 1):
+        left, top = width * (number - 1), foot + height * (1 - seconds / max(taken))
+        draw.rectangle(
+            (left + 8, top, left + width - 8, foot + height), "firebrick" if number == FAILURE else "steelblue"
+        )
+        draw.text((left + width / 2, top - 8), f"{seconds:.2f} s", "black", anchor="mm")
+        draw.text((left + width / 2, foot + height + 10), str(number), "black", anchor="mm")
+    image.save(path)
 
 
 def kill(application: SparkApplication) -> None:

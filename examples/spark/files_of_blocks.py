@@ -2,7 +2,7 @@
 
     spark-submit --master spark://HOST:7077 files_of_blocks.py FOLDER OUTPUT
 
-FOLDER has files such as block_0_0_1.npy: the position (z, y, x) of the block in a grid. Spark reads them, so that it may
+FOLDER has files such as block_0_0_1.npy: the position (z, y, x) of the block in a grid. Spark reads them, so it may
 also be a folder of HDFS (hdfs://...) or of S3 (s3a://...). Blocks are smoothed with the voxels of their neighbours.
 """
 

@@ -121,6 +121,17 @@ def test_only_what_was_lost_is_read_again(application: SparkApplication, tmp_pat
     assert killed not in {handle.worker for handle in after.values()}
 
 
+def test_losses_are_noticed_behind_a_stage(application: SparkApplication, tmp_path: Path) -> None:
+    read = partial(read_and_note, folder=str(tmp_path))
+    rdd = application.spark.parallelize(range(4), 4).map(read).mapValues(send_gpu).mapValues(persist_gpu)
+    blocks = application.cache(rdd).coalesce(2)  # Spark pickles between the two.
+    killed = blocks.collect()[0][1].handle.worker
+    kill(application, killed)
+    received = dict(blocks.mapValues(recv_gpu).collect())
+    assert {key[2]: int(voxels.mean()) for key, voxels in received.items()} == {0: 1, 1: 2, 2: 3, 3: 4}
+    assert len(reads(tmp_path)) < 8
+
+
 def test_halos_are_filled_without_voxels_in_spark_and_after_a_loss(
     application: SparkApplication, tmp_path: Path
 ) -> None:

@@ -36,7 +36,7 @@ _KNOWN: dict[Handle, ChainReply] = {}
 
 class DeviceBlock:
     """A block on a device, or one that will be there. Operations run when the handle or a result is needed, all of them
-    in one round trip. Pickled, it is its handle of 24 bytes.
+    in one round trip. Pickled, it is its handle of 24 bytes, and its origin.
 
     worker: which Worker runs the operations, where that is not the one that has the block. origin: from where the block
     can be got again when it is lost; others: further blocks that the operation needs.
@@ -66,8 +66,10 @@ class DeviceBlock:
         return cls(voxels, UploadBlock(triple(voxels.shape), voxels.dtype.newbyteorder("<").str, halo))
 
     @classmethod
-    def unpack(cls, packed: bytes) -> "DeviceBlock":
-        return cls(Handle.unpack(packed))
+    def unpack(cls, packed: bytes, origin: object = None) -> "DeviceBlock":
+        block = cls(Handle.unpack(packed))
+        block.origin = origin
+        return block
 
     @classmethod
     def moved(cls, handle: Handle, worker: WorkerId) -> "DeviceBlock":
@@ -196,7 +198,9 @@ class DeviceBlock:
         return block._handle.worker, [UseBlock(str(block._handle)), *operations[::-1]], None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return DeviceBlock.unpack, (self.handle.pack(),)
+        # Spark pickles where a stage ends, and in joins: what is lost later must still be found.
+        origin = () if self.origin is None else (self.origin,)
+        return DeviceBlock.unpack, (self.handle.pack(), *origin)
 
     def __repr__(self) -> str:
         return f"DeviceBlock({self._handle})" if self._handle else "DeviceBlock(not on a device yet)"
