@@ -10,6 +10,9 @@ import warp as wp
 
 from pellucid.rendering import kernels
 from pellucid.rendering.kernels import path_tracing, rays
+from pellucid.rendering.kernels.path_tracing import texture_walk, textured_paths
+from pellucid.rendering.kernels.textured import composite as textured_composite
+from pellucid.rendering.kernels.textured import light_rays as textured_light
 
 MAX_CASTERS = 14
 """With the kernel that follows paths of light."""
@@ -28,6 +31,16 @@ def all_kernels() -> Iterator[tuple[str, Any]]:
 def test_few_ray_casters_draw_everything() -> None:
     casters = {kernel: name for name, kernel in all_kernels() if any(_is_layer(one.type) for one in kernel.adj.args)}
     assert len(casters) <= MAX_CASTERS, f"{len(casters)}: {', '.join(sorted(casters.values()))}"
+
+
+def test_few_more_are_for_one_texture_alone() -> None:
+    """On CUDA, where they take the place of one of those above."""
+    apart = [textured_paths.trace_textured, textured_composite.composite_lit_through_whole]
+    modules = [textured_paths, textured_composite, texture_walk, textured_light]
+    found = {one for module in modules for one in vars(module).values() if isinstance(one, wp.Kernel)}
+    assert found == set(apart)
+    assert not any(one.options["enable_backward"] for one in apart)
+    assert not {one.module for one in apart} & {kernel.module for _, kernel in all_kernels()}
 
 
 def _is_layer(kind: Any) -> bool:

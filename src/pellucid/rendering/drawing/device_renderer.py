@@ -188,6 +188,7 @@ class DeviceRenderer:
     def _composite(self, layer: VolumeLayer, packed: Any, field: DeviceField) -> tuple[Any, list[Any]]:
         """The same for one volume of which nothing but samples are gathered."""
         from pellucid.rendering.kernels import classification, composite, composite_neural, composite_texture, packets
+        from pellucid.rendering.kernels.textured import composite as textured_composite
 
         if layer.shading == "user":
             return self._user_kernel(layer, packed), [packed]
@@ -195,10 +196,11 @@ class DeviceRenderer:
             return classification.composite_classified, [packed]
         if isinstance(field, NeuralBrickField) and field.is_drawn_directly and layer.shading in ("none", "gradient"):
             return composite_neural.composite_neural, [packed, field.model_along_rays.struct]
-        is_through = layer.shading in THROUGH
-        if packed.field.whole.kind >= TEXTURED and not (is_through and packed.field.levels):
+        if packed.field.whole.kind >= TEXTURED:
             kernels = {"none": composite_texture.composite_unlit, "gradient": composite_texture.composite_lit}
             kernel = kernels.get(layer.shading, composite_texture.composite_lit_through)
+            if layer.shading in THROUGH and not packed.field.levels:
+                kernel = textured_composite.composite_lit_through_whole
             return kernel, [packed, self._kept.solid_distance(packed, field)]
         if packets.is_for(packed, self.device):
             return packets.composite_bricks if packed.field.levels else packets.composite_whole, [packed]

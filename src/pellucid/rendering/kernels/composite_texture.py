@@ -1,8 +1,9 @@
 """One volume in a hardware texture, front to back, on CUDA alone.
 
-Here: the kernels that draw it, unlit, lit by the gradient, and, where it is whole, with light followed through it: as
-fast as a ray caster written by hand for one texture.
-Not here: volumes in plain memory, transfer functions of two axes, labels, surfaces that are seen through (composite).
+Here: the kernels that draw it, unlit, lit by the gradient, and with light followed through it: as fast as a ray caster
+written by hand for one texture.
+Not here: volumes in plain memory, transfer functions of two axes, labels, surfaces that are seen through (composite);
+light through a volume that is whole (textured.composite).
 
 A ray goes on without asking as long as all cells ahead are visible (of a volume in bricks: to the border of the brick),
 and fetches four samples before it looks at the first, so that their ways through the texture unit overlap. The pixels
@@ -22,8 +23,7 @@ from pellucid.fields.textures.texture_kernels import raw_offset, raw_scale, text
 from pellucid.rendering.kernels.accumulation import OPAQUE, Accumulated, over_opaque, seen_before
 from pellucid.rendering.kernels.light_rays import FoundLight, keep_light
 from pellucid.rendering.kernels.rays import FAR, LayerStruct, Ray, ViewStruct, cell_of, first_beyond, make_ray, place
-from pellucid.rendering.kernels.shading import GRADIENT, lit_along, needs_gradient, shaded_along
-from pellucid.rendering.kernels.textured.light_rays import find_light_in_texture
+from pellucid.rendering.kernels.shading import GRADIENT, light_on, lit_along, needs_gradient, shaded_along
 
 wp.set_module_options({"fast_math": True})
 
@@ -188,19 +188,17 @@ def lit_run(layer: LayerStruct, here: Grid, ray: Ray, run: Run, state: State, fo
 
 @wp.func
 def lit_through_run(layer: LayerStruct, here: Grid, ray: Ray, run: Run, state: State, found: FoundLight):
-    """The same of a whole volume, in the light that comes through it to each visible sample."""
+    """The same, in the light that comes through the volume to each visible sample."""
     k = run.k
     while k < run.end and state[3] > FAINT:
         distance = wp.float32(k) * run.step + run.jitter * run.step
         entry = entry_at(run, texture_at(run.texture, run.origin + run.speed * distance), layer.table)
         if entry[3] > 0.0:
             at = ray.origin + ray.speed * distance
-            found.spent += entry[3] * state[3]
-            if found.spent >= layer.light_rays.share:
-                found = find_light_in_texture(layer, layer.field.whole, ray.direction, at)
+            found = light_on(found, layer, ray.direction, at, entry[3] * state[3])
             slope = wp.vec3()
             if needs_gradient(layer):
-                slope = texture_gradient(layer.field.whole, at)
+                slope = texture_gradient(here, at)
             base = wp.vec3(entry[0], entry[1], entry[2])
             state = add_color(state, shaded_along(layer, slope, ray.direction, base, found), entry[3], distance)
         k += 1
@@ -273,16 +271,12 @@ def tell(field: FieldStruct, ray: Ray, step: wp.float32, k: wp.int32, end: wp.in
         n = stop
 
 
-@wp.func
-def whole_grid(field: FieldStruct, cell: wp.vec3i, weight: wp.float32):
-    """What locate finds where there are no bricks."""
-    return field.whole
+def composite_textured_with(add_run: Any, blocks: int, locate: Any = locate, *, is_apart: bool = False) -> Any:
+    """The kernel with the function that adds a run of samples. blocks: on a multiprocessor, which bounds registers.
+    is_apart: whether it is not compiled together with the others."""
+    own = {"module": "unique", "module_options": {"fast_math": True}} if is_apart else {}
 
-
-def composite_textured_with(add_run: Any, blocks: int, locate: Any = locate) -> Any:
-    """The kernel with the function that adds a run of samples. blocks: on a multiprocessor, which bounds registers."""
-
-    @wp.kernel(enable_backward=False, launch_bounds=(TILE * TILE, blocks))
+    @wp.kernel(enable_backward=False, launch_bounds=(TILE * TILE, blocks), **own)
     def composite_textured(
         first: wp.int32,
         view: ViewStruct,
@@ -333,4 +327,4 @@ def composite_textured_with(add_run: Any, blocks: int, locate: Any = locate) -> 
 
 composite_unlit = composite_textured_with(unlit_run, 12)
 composite_lit = composite_textured_with(lit_run, 12)
-composite_lit_through = composite_textured_with(lit_through_run, 12, whole_grid)
+composite_lit_through = composite_textured_with(lit_through_run, 6)
