@@ -271,10 +271,8 @@ def tell(field: FieldStruct, ray: Ray, step: wp.float32, k: wp.int32, end: wp.in
         n = stop
 
 
-def composite_textured_with(add_run: Any, blocks: int, locate: Any = locate, *, is_apart: bool = False) -> Any:
-    """The kernel with the function that adds a run of samples. blocks: on a multiprocessor, which bounds registers.
-    is_apart: whether it is not compiled together with the others."""
-    own = {"module": "unique", "module_options": {"fast_math": True}} if is_apart else {}
+def composite_textured_with(add_run: Any, blocks: int, locate: Any = locate, **own: Any) -> Any:
+    """The kernel with the function that adds a run of samples. blocks: on a multiprocessor, which bounds registers."""
 
     @wp.kernel(enable_backward=False, launch_bounds=(TILE * TILE, blocks), **own)
     def composite_textured(

@@ -33,7 +33,7 @@ from pellucid.rendering.kernels.path_tracing.scenes import (
 )
 from pellucid.rendering.kernels.rays import FAR, ViewStruct
 
-__all__ = ["begin_filter", "filter_once", "find_majorants", "finish_filter", "trace"]
+__all__ = ["TracedScene", "begin_filter", "filter_once", "find_majorants", "finish_filter", "trace"]
 
 wp.set_module_options({"fast_math": True})
 

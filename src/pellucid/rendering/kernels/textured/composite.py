@@ -54,4 +54,7 @@ def whole_grid(field: FieldStruct, cell: wp.vec3i, weight: wp.float32):
     return field.whole
 
 
-composite_lit_through_whole = composite_textured_with(lit_through_whole_run, 12, whole_grid, is_apart=True)
+# Compiled alone: the others seldom need it.
+composite_lit_through_whole = composite_textured_with(
+    lit_through_whole_run, 12, whole_grid, module="unique", module_options={"fast_math": True}
+)
