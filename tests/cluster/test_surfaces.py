@@ -1,16 +1,22 @@
 """Isosurfaces of blocks: the same triangles as in one piece, without gaps."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from pellucid.cluster.blocks import DeviceBlock
 from pellucid.cluster.group import WorkerGroup
 from pellucid.cluster.halos import append_halo, plan_halos
-from pellucid.cluster.images.surfaces import BlockSurface, extract_surface_gpu, join_surfaces
+from pellucid.cluster.images.frames import ImagePlan, compose_frame
+from pellucid.cluster.images.surfaces import BlockSurface, draw_surface_gpu, extract_surface_gpu, join_surfaces
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
+from pellucid.rendering.camera import Camera, Vector
 from pellucid.rendering.geometry.isosurfaces import extract_isosurface
 from pellucid.rendering.geometry.shapes import Mesh
+from pellucid.rendering.renderer import Renderer
+from pellucid.rendering.scene import MeshLayer, Scene, Transform, VolumeLayer
 from pellucid.volume.volume import Volume
 from tests.cluster.test_halos import blocks_of
 from tests.rendering.test_isosurfaces import is_closed, noise
@@ -51,6 +57,37 @@ def test_surfaces_of_blocks_are_that_of_the_whole(group: WorkerGroup, dtype: str
     assert is_closed(joined)
     assert len(joined.vertices) == len(expected.vertices)
     assert corners(joined) == corners(expected)
+
+
+@pytest.mark.parametrize("position", [(10.0, 20.0, 90.0), (70.0, -40.0, -20.0)])
+def test_surfaces_drawn_where_they_are_look_like_the_whole(group: WorkerGroup, position: Vector) -> None:
+    volume = Volume.from_array(noise().read(), SPACING)
+    mesh = extract_isosurface(volume, 127.0)
+    transform = Transform((1.0, 1.5, 0.8), (20.0, 30.0, 40.0), (5.0, 6.0, 7.0))
+    camera = Camera(position, (10.0, 15.0, 20.0))
+    scene = Scene((VolumeLayer(str(volume.location), transform=transform),), camera)
+    plan = ImagePlan(scene, 96, 80, volume.shape, SPACING)
+    parts = surfaces(group, np.ascontiguousarray(volume.read()), 127.0)
+    found = compose_frame([draw_surface_gpu(part, plan, (0.2, 0.9, 0.4)) for part in parts], plan)
+    layer = MeshLayer(mesh.name, (0.2, 0.9, 0.4), transform=transform)
+    with Renderer() as renderer:
+        expected = renderer.render(replace(scene, volumes=(), meshes=(layer,)), 96, 80)
+    is_seen = np.isfinite(expected.depth)
+    assert is_seen.sum() > 500
+    assert (np.isfinite(found.depth) == is_seen).all()
+    assert np.abs(found.depth[is_seen] - expected.depth[is_seen]).max() < 1e-3
+    # Only the normals along the borders of blocks differ: each block smooths its own.
+    assert np.median(np.abs(found.rgba.astype(int) - expected.rgba)[is_seen]) <= 1
+
+
+def test_surfaces_and_volumes_are_not_mixed(group: WorkerGroup) -> None:
+    plan = ImagePlan(Scene((VolumeLayer("memory:any"),)), 8, 8, (4, 5, 6))
+    block = DeviceBlock(group.send(np.zeros((4, 5, 6), np.float32), group.workers[0]))
+    surface = draw_surface_gpu(extract_surface_gpu(block, 0.5, (0, 0, 0), (4, 5, 6)), plan)
+    other = replace(surface, is_surface=False)
+    assert np.isinf(compose_frame([surface], plan).depth).all()  # Nothing is there.
+    with pytest.raises(InvalidInput, match=r"Surfaces and volumes are not composited together"):
+        compose_frame([surface, other], plan)
 
 
 def test_a_block_without_a_surface(group: WorkerGroup) -> None:

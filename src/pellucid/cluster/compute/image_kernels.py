@@ -57,6 +57,22 @@ def behind(
 
 
 @wp.kernel(enable_backward=False)
+def nearest(
+    first: wp.int32,
+    image: wp.array3d(dtype=wp.float32),
+    source_row: wp.int32,
+    target_row: wp.int32,
+    total: wp.array3d(dtype=wp.float32),
+):
+    row, column = wp.tid()
+    row += first
+    at = row + target_row
+    if image[row + source_row, column, 4] < total[at, column, 4]:
+        for i in range(5):
+            total[at, column, i] = image[row + source_row, column, i]
+
+
+@wp.kernel(enable_backward=False)
 def cleared(first: wp.int32, out: wp.array3d(dtype=wp.float32)):
     row, column = wp.tid()
     row += first
@@ -83,3 +99,9 @@ def put_behind(image: Any, source_row: int, output: Any, target_row: int, rows: 
     """Rows of an image behind what is there already."""
     given = [as_warp(image.outer, device.name), source_row, target_row]
     launch(behind, LaunchRange((rows, output.shape[1])), given, [as_warp(output.outer, device.name)], device)
+
+
+def put_nearest(image: Any, source_row: int, output: Any, target_row: int, rows: int, device: Any) -> None:
+    """Rows of an image where they are nearer than what is there already."""
+    given = [as_warp(image.outer, device.name), source_row, target_row]
+    launch(nearest, LaunchRange((rows, output.shape[1])), given, [as_warp(output.outer, device.name)], device)

@@ -21,6 +21,7 @@ COMPUTATIONS = {
     "count_surface": "pellucid.cluster.compute.surface:count_surface",
     "draw": "pellucid.cluster.compute.drawing:draw_block",
     "draw_gl": "pellucid.cluster.compute.opengl.drawing:draw_gl",
+    "draw_surface": "pellucid.cluster.compute.mesh_drawing:draw_surface",
     "front": "pellucid.cluster.compute.front:advance_front",
     "kernel": "pellucid.cluster.compute.user_kernels:run_kernel",
     "read": "pellucid.cluster.compute.reading:read_block",

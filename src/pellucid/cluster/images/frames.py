@@ -63,11 +63,13 @@ class ImagePlan:
 
 @dataclass(frozen=True)
 class BlockImage:
-    """What the rays of an image gather in one block. first_row: of the image, which it begins with."""
+    """What the rays of an image gather in one block. first_row: of the image, which it begins with. is_surface: whether
+    it is opaque, so that its depths say what is in front."""
 
     block: DeviceBlock
     box: Box
     first_row: int
+    is_surface: bool = False
 
 
 def draw_block(blocks: DeviceBlock | Sequence[DeviceBlock], start: Shape, plan: ImagePlan) -> BlockImage:
@@ -104,8 +106,7 @@ def gather(images: Iterable[BlockImage], plan: ImagePlan) -> tuple[Voxels, list[
     drawn = list(images)
     with ThreadPoolExecutor(min(MAX_THREADS, max(1, len(drawn)))) as pool:
         workers = sorted(set(pool.map(lambda image: image.block.handle.worker, drawn)))
-        order = front_to_back([plan.place(image.box) for image in drawn], plan.scene.camera)
-        ordered = [drawn[number] for number in order]
+        ordered = _ordered(drawn, plan)
         cuts = [plan.height * number // len(workers) for number in range(len(workers) + 1)]
         bands = pool.map(lambda n: _band(ordered, plan, workers[n], cuts[n], cuts[n + 1]), range(len(workers)))
         pixels = np.concatenate(list(bands))
@@ -113,10 +114,21 @@ def gather(images: Iterable[BlockImage], plan: ImagePlan) -> tuple[Voxels, list[
     return pixels, workers
 
 
+def _ordered(images: list[BlockImage], plan: ImagePlan) -> list[BlockImage]:
+    """From front to back; surfaces in any order."""
+    surfaces = sum(image.is_surface for image in images)
+    if surfaces == len(images):
+        return images
+    if surfaces:
+        raise InvalidInput("Surfaces and volumes are not composited together.", remedy="Compose two images.")
+    order = front_to_back([plan.place(image.box) for image in images], plan.scene.camera)
+    return [images[number] for number in order]
+
+
 def _band(images: Sequence[BlockImage], plan: ImagePlan, worker: WorkerId, start: int, stop: int) -> Voxels:
     """Rows of the image, put together on a Worker."""
     seen = [image for image in images if image.first_row < stop]
-    request = CompositeRequest(start, tuple(image.first_row for image in seen))
+    request = CompositeRequest(start, tuple(image.first_row for image in seen), all(one.is_surface for one in seen))
     inputs = tuple(str(image.block.handle) for image in seen)
     shape = (stop - start, plan.width, CHANNELS)
     composite = ComputeBlock("composite", json.dumps(asdict(request)), inputs, shape, "<f4", label="compositing")

@@ -1,6 +1,6 @@
 """Isosurfaces of a volume whose blocks are on Device Workers.
 
-Here: extract_surface_gpu, the surface in one block; BlockSurface; join_surfaces, one mesh of all.
+Here: extract_surface_gpu, the surface in one block; BlockSurface; join_surfaces, one mesh of all; draw_surface_gpu.
 Not here: extracting it (compute.surface), isosurfaces met by rays (frames).
 
 Every cube between voxels belongs to one block, and all blocks compute the same vertices on the edges that they share:
@@ -9,17 +9,22 @@ the surface has the same triangles as that of the volume in one piece, and no ga
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from pellucid.box import Shape
+from pellucid.box import Box, Shape
 from pellucid.cluster.blocks import DeviceBlock
+from pellucid.cluster.compute.drawing import CHANNELS
+from pellucid.cluster.compute.mesh_drawing import PLACEHOLDER, DrawSurfaceRequest
 from pellucid.cluster.compute.surface import SurfaceRequest
 from pellucid.cluster.functions import recv_gpu
+from pellucid.cluster.images.frames import BlockImage, ImagePlan
 from pellucid.cluster.operations import ComputeBlock
 from pellucid.formats.protocol import Spacing, Voxels
+from pellucid.rendering.camera import Vector
 from pellucid.rendering.geometry.shapes import Mesh
+from pellucid.rendering.scene import MeshLayer
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,22 @@ def extract_surface_gpu(
     size = (1, 1, max(1, 3 * (found["vertices"] + found["triangles"])))
     words = block.then(ComputeBlock("write_surface", arguments, (), size, "<i4", label="the surface"))
     return BlockSurface(words, found["vertices"], found["triangles"])
+
+
+def draw_surface_gpu(surface: BlockSurface, plan: ImagePlan, color: Vector = MeshLayer.color) -> BlockImage:
+    """Render a surface where it was extracted, for compose_frame, which puts surfaces together by their depths. Of the
+    plan, the camera, the light and the place of its first volume count."""
+    layer = MeshLayer(PLACEHOLDER, color, transform=plan.scene.volumes[0].transform)
+    scene = replace(plan.scene, volumes=(), meshes=(layer,))
+    size = (plan.height, plan.width)
+    key = str(surface.words.handle)  # From now on the surface is there, and is not extracted again.
+    request = DrawSurfaceRequest(
+        scene.to_json(), surface.vertices, surface.triangles, size, key, plan.aim.across, plan.aim.down
+    )
+    drawn = ComputeBlock(
+        "draw_surface", json.dumps(asdict(request)), (), (*size, CHANNELS), "<f4", label="the renderer"
+    )  # fmt: skip
+    return BlockImage(surface.words.then(drawn), Box.whole(plan.shape), 0, is_surface=True)
 
 
 def join_surfaces(surfaces: Iterable[BlockSurface]) -> Mesh:

@@ -18,7 +18,7 @@ from pellucid.cluster.functions import (
 from pellucid.cluster.halos import append_halo, extract_halo
 from pellucid.cluster.images.frames import BlockImage, ImagePlan, compose_frame, draw_block
 from pellucid.cluster.images.shader_images import draw_block_gl
-from pellucid.cluster.images.surfaces import BlockSurface, extract_surface_gpu, join_surfaces
+from pellucid.cluster.images.surfaces import BlockSurface, draw_surface_gpu, extract_surface_gpu, join_surfaces
 from pellucid.cluster.shaders import exec_gl, init_gl
 from pellucid.cluster.solvers.front import advance_front
 from pellucid.cluster.spark.application import SparkApplication
@@ -39,6 +39,7 @@ __all__ = [
     "compose_frame",
     "draw_block",
     "draw_block_gl",
+    "draw_surface_gpu",
     "exec_gl",
     "exec_gpu",
     "exec_gpu_seq",
