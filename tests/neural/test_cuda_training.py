@@ -1,5 +1,6 @@
 """The fused training step against PyTorch: values, gradients, the density loss, and whole trainings."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from pellucid.neural import checkpoints  # noqa: E402
 from pellucid.neural.density import density_loss  # noqa: E402
 from pellucid.neural.models import grid_shape, make_network  # noqa: E402
 from pellucid.neural.network import FieldNetwork, GridGroup  # noqa: E402
@@ -174,6 +176,32 @@ def test_bits_count_while_features_are_rounded() -> None:
     (plain, _), (weighted, _) = found
     assert weighted < 0.95 * plain
     assert found[1][1] < 2 * found[0][1]
+
+
+def test_a_stopped_training_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it was, and to the same quality as one that was not stopped."""
+    monkeypatch.setattr(checkpoints, "PERIOD_S", 0.0)
+    monkeypatch.setattr(checkpoints, "MAX_SAVING_SHARE", 1e9)
+    voxels, path, losses, seen = volume(), tmp_path / "training.npz", [], []
+    for stops in ((), (1000, 1750)):
+        network = make_network("amgsrn", 1 << 14, (40, 33, 50)).cuda()
+        for stop in (*stops, 10_000):
+            options = {"steps": 2500, "batch": 1 << 12, "rounding": 0.2, "coding_weight": 0.3}
+            trainer = trainer_of(network, voxels, **options)
+            began: list[int] = []
+
+            def on_step(step: int, loss: float, stop: int = stop, began: list[int] = began) -> bool:
+                began.append(step)
+                return step >= stop
+
+            result = trainer.train(on_step, checkpoints.TrainingCheckpoint(path) if stops else None)
+            seen.append(began[0])
+        losses.append(result.losses[-1])
+    assert seen == [250, 250, 1250, 2000]
+    assert 0.8 < losses[1] / losses[0] < 1.25
+    grids = [grid for group in network.grid_groups() for grid in group.features]
+    for grid, step in zip(grids, result.rounding_steps, strict=True):
+        assert (grid / step - torch.round(grid / step)).abs().max() < 1e-3
 
 
 def test_shapes_of_grids_follow_the_volume() -> None:

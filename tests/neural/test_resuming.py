@@ -1,6 +1,7 @@
 """Training that was interrupted continues where it was, and gives what it would have given."""
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import pytest
 
 pytest.importorskip("torch")
 
+import torch
+
 import pellucid as pl
 from pellucid import progress
 from pellucid.cli.main import INTERRUPTED, main
@@ -17,6 +20,10 @@ from pellucid.errors import InvalidInput
 from pellucid.neural import checkpoints
 from pellucid.neural.checkpoints import fits, load_arrays, save_arrays
 from pellucid.neural.compression import CompressionOptions, compress
+from pellucid.neural.cuda_training import CudaTrainer
+from pellucid.neural.models import make_network
+from pellucid.neural.samples import VolumeSamples
+from pellucid.neural.training import Training, TrainingOptions
 
 OPTIONS = CompressionOptions(size=6000, steps=201, batch=64, device="cpu")
 
@@ -155,6 +162,45 @@ def test_the_command_says_how_to_continue(
     assert main(["compress", str(source), "-o", str(tmp_path / "a.plf"), "--size", "6kB"]) == INTERRUPTED
     assert "Run the same command again to continue." in capsys.readouterr().err
     assert sorted(tmp_path.iterdir()) == [source]
+
+
+class StillTrainer(CudaTrainer):
+    """What a trainer on a GPU keeps, on the CPU: nothing is launched."""
+
+    def _compile(self, at_voxels: bool) -> None: ...
+
+    def _launch(self, name: str, blocks: int | tuple[int, int], threads: int, *arguments: Any, shared: int = 0) -> None:
+        self.launched = name
+
+
+def still_trainer(model: str = "adaptive", seed: int = 0) -> StillTrainer:
+    samples = VolumeSamples(torch.from_numpy(ball()), (0.0, 1.0))
+    network = make_network(model, 1 << 15, (12, 13, 14), seed=seed)
+    return StillTrainer(network, samples, TrainingOptions(batch=128, rounding=0.1), at_voxels=True)
+
+
+def test_the_state_of_a_training_on_a_gpu_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "Stream", lambda device: None)
+    monkeypatch.setattr(torch.cuda, "stream", lambda stream: nullcontext())
+    first, second = still_trainer(), still_trainer(seed=1)
+    for number, tensor in enumerate(first._saved().values()):
+        if tensor.dtype != torch.uint8:
+            tensor.copy_((torch.arange(tensor.numel()) % 100 + number).reshape(tensor.shape))
+    first._start_rounding()
+    save_arrays(tmp_path / "a.npz", first.arrays(Training(250, 2.5, [0.1]), 2.5))
+    arrays = load_arrays(tmp_path / "a.npz") or {}
+    assert arrays["progress"].tolist() == [250, 2.5]
+    assert second.restore(arrays)
+    assert second.rounding_steps == first.rounding_steps
+    assert second.launched == "pack", "cells follow from nodes"
+    for name, tensor in second._saved().items():
+        assert torch.equal(tensor, first._saved()[name]), name
+    grids = arrays["cuda/grids"].copy()
+    grids[48] ^= 1  # The first number after a transform.
+    damaged = [{**arrays, "cuda/grids": grids}, {**arrays, "rounding_steps": np.zeros(3)}, {}]
+    damaged += [{name: array for name, array in arrays.items() if name != left_out} for left_out in arrays]
+    assert not any(still_trainer().restore(one) for one in damaged)
+    assert not still_trainer("pyramid").restore(arrays)
 
 
 def test_arrays_that_do_not_fit() -> None:

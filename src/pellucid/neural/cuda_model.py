@@ -33,6 +33,12 @@ def can_train_fused(network: object) -> bool:
     return is_small and network.activation == "relu" and len(_halves(network)) <= MAX_GRIDS
 
 
+def have_same_grids(saved: np.ndarray[Any, np.dtype[np.uint8]], grids: np.ndarray[Any, Any]) -> bool:
+    """Whether grids as bytes differ in nothing but their transforms: kernels trust their sizes and places."""
+    names = [name for name in _GRID.names or () if name != "transform"]
+    return all(np.array_equal(saved.view(_GRID)[name], grids[name]) for name in names)
+
+
 def _halves(network: FieldNetwork) -> list[tuple[int, int, int]]:
     """Grids of two features, as (group, grid, first feature); adaptive ones first."""
     found = [

@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pellucid.neural.cuda_model import HIDDEN, CudaModel
+from pellucid.neural.checkpoints import Arrays, TrainingCheckpoint, fits
+from pellucid.neural.cuda_model import HIDDEN, CudaModel, have_same_grids
 from pellucid.neural.network import FieldNetwork
 from pellucid.neural.samples import VolumeSamples
 from pellucid.neural.training import (
@@ -57,34 +58,67 @@ class CudaTrainer(CudaModel):
             if self._adaptive and self._options.density != "none":
                 self._graph(is_moving=True)
 
-    def train(self, on_step: OnStep | None = None) -> Training:
-        """Train, and leave the result in the network."""
-        options, result = self._options, Training()
+    def train(self, on_step: OnStep | None = None, checkpoint: TrainingCheckpoint | None = None) -> Training:
+        """Train, and leave the result in the network. checkpoint: as for training.train."""
+        options = self._options
         with torch.cuda.device(self._device), torch.cuda.stream(self._stream):
-            start = torch.cuda.Event(enable_timing=True)
+            result = self._restored(checkpoint)
+            start, before = torch.cuda.Event(enable_timing=True), result.seconds
             start.record(self._stream)
-            spent = 0.0
-            for step in range(options.steps):
+            spent, first = before, result.steps
+            for step in range(result.steps, options.steps):
                 progress = max(step / options.steps, spent / options.seconds)
                 if progress >= 1:
                     break
-                if step % STEPS_BETWEEN_RATES == 0:
+                if step % STEPS_BETWEEN_RATES == 0 or step == first:
                     self._set_rates(step, progress)
                 self._graph(is_moving=self._is_moving(step, progress)).replay()
                 result.steps = step + 1
                 if step % 250 == 249:
-                    spent = self._since(start)
+                    spent = before + self._since(start)
                     result.losses.append(float(self._loss[0]) / (250 * self._count))
                     self._loss.zero_()
                     self._follow_loss(step, progress, result.losses[-1])
                     if self._plateau.is_over or not math.isfinite(result.losses[-1]):
                         break
+                    if checkpoint and checkpoint.is_due and options.schedule == "cosine":
+                        checkpoint.save(self.arrays(result, spent))
                     if on_step and on_step(step + 1, result.losses[-1]):
                         break
-            result.seconds = self._since(start)
+            result.seconds = before + self._since(start)
             self.store()
         result.rounding_steps = self.rounding_steps
         return result
+
+    def arrays(self, result: Training, seconds: float) -> Arrays:
+        """The state of the training as plain arrays. Points follow from the number of the step."""
+        state = {f"cuda/{name}": tensor.cpu().numpy() for name, tensor in self._saved().items()}
+        facts = {"progress": np.array([result.steps, seconds]), "losses": np.array(result.losses, np.float64)}
+        return {**state, **facts, "rounding_steps": np.array(self.rounding_steps, np.float64)}
+
+    def restore(self, arrays: Arrays) -> bool:
+        """Continue from the state of an earlier training. False where it is not of this network."""
+        state = {name.removeprefix("cuda/"): array for name, array in arrays.items() if name[:5] == "cuda/"}
+        saved, count = self._saved(), sum(len(group.features) for group in self._network.grid_groups())
+        is_fit = fits(state, {name: tensor.cpu().numpy() for name, tensor in saved.items()})
+        if not is_fit or not {"progress", "losses", "rounding_steps"} <= set(arrays):
+            return False
+        rounding = arrays["rounding_steps"]
+        if rounding.shape not in ((0,), (count,)) or not have_same_grids(state["grids"], self._grids):
+            return False
+        for name, tensor in saved.items():
+            tensor.copy_(torch.from_numpy(state[name]))
+        self.rounding_steps = rounding.tolist()
+        self._pack()
+        return True
+
+    def _restored(self, checkpoint: TrainingCheckpoint | None) -> Training:
+        """What was trained before, if anything."""
+        arrays = checkpoint.load() if checkpoint else None
+        if not arrays or not self.restore(arrays):
+            return Training()
+        steps, seconds = arrays["progress"].tolist()
+        return Training(int(steps), seconds, arrays["losses"].tolist())
 
     def _follow_loss(self, step: int, progress: float, loss: float) -> None:
         if self.rounding_steps:
@@ -131,7 +165,15 @@ class CudaTrainer(CudaModel):
             self._graphs[is_moving] = graph
         return self._graphs[is_moving]
 
+    def _saved(self) -> dict[str, Tensor]:
+        """What a training needs to continue."""
+        names = ("nodes", "node_m", "node_v", "weights", "weight_m", "weight_v", "weight_halves", "step", "loss",
+                 "sums", "grids", "transform_m", "transform_v", "transform_gradients")  # fmt: skip
+        state = dict(zip(names, self._state(), strict=True))
+        return {**state, "rounding": self._rounding, "coding_weight": self._coding_weight}
+
     def _state(self) -> list[Tensor]:
+        """What a step changes."""
         return [
             self._nodes,
             self._node_m,

@@ -282,7 +282,7 @@ def _train(
             if can_train_fused(network):
                 trainer = CudaTrainer(network, samples, training, at_voxels=True)
                 snapshots.before = trainer.store
-                return trainer.train(on_step)
+                return trainer.train(on_step, checkpoint)
         return train(network, samples, training, on_step, checkpoint)
 
 
