@@ -22,7 +22,7 @@ from pellucid.neural.training import TrainingOptions
 MEDIUM = 1 << 20
 QUICK_STEPS, QUICK_BATCH = 21_000, 1 << 16
 PUBLISHED_STEPS = 50_000
-ROUNDINGS = ((0.25, 0.0), (0.12, 0.3), (0.06, 0.15))
+ROUNDINGS = ((0.2, 0.1), (0.3, 0.1), (0.4, 0.1), (0.3, 0.3))
 """Steps relative to the root mean square of features, and the weights of the bits that they take."""
 
 

@@ -4,11 +4,14 @@ Here: what is on each image, from which scan, in which light; and the animation 
 volume that ``make demo`` reconstructs.
 Not here: the scans, which are not part of the repository (bonsai, engine: Open SciVis Datasets; head: ICBM 152;
 FIB-SEM: Janelia FlyEM).
+
+"neural" trains three neural fields first, which takes some minutes without a GPU.
 """
 
 import argparse
 import json
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -129,6 +132,33 @@ def first(name: str) -> Describe:
     return describe
 
 
+def brain(size: int | None) -> Describe:
+    """The average head from its voxels, or from a neural field of so many bytes, which is trained for it."""
+
+    def describe(data: Path) -> Scene:
+        source = data / "volumes/spm152.nii.gz"
+        with pellucid.open(source) as volume:
+            scene = pellucid.automatic_scene(volume)
+        if size is None:
+            return scene
+        from pellucid.neural.compression import CompressionOptions, compress
+
+        FIELDS.append(folder := tempfile.TemporaryDirectory())
+        field = Path(folder.name) / "head.plf"
+        report = compress(source, field, CompressionOptions(size=size, steps=FIELD_STEPS))
+        sys.stdout.write(f"{report.file_bytes / 1000:.0f} kB: {report.quality.psnr:.1f} dB\n")
+        return replace(scene, volumes=(replace(scene.volumes[0], source=str(field)),))
+
+    return describe
+
+
+FIELDS: list["tempfile.TemporaryDirectory[str]"] = []
+"""Folders of fields that are there as long as they are drawn."""
+FIELD_SIZES = (15_000, 60_000, 240_000)
+FIELD_STEPS: int | None = None
+"""As many as usual: 12,000 on a GPU."""
+
+
 @dataclass(frozen=True)
 class ReadmeImage:
     """A file, and the scenes that stand in it from left to right."""
@@ -150,6 +180,7 @@ IMAGES = (
     ReadmeImage("spheres", (spheres,)),
     ReadmeImage("labels", (labels,)),
     ReadmeImage("slices", (slices,)),
+    ReadmeImage("neural", (brain(None), *(brain(size) for size in FIELD_SIZES))),
 )  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """The fused training step against PyTorch: values, gradients, the density loss, and whole trainings."""
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -160,6 +161,27 @@ def test_the_network_has_all_parameters_also_where_the_gpu_is_busy() -> None:
     trainer.store()
     assert all(bool((group.features == 2).all()) for group in network.grid_groups())
     assert all(bool((weights == 3).all()) for weights in network.weights)
+
+
+def test_features_are_rounded_one_after_the_other_and_stay_so() -> None:
+    voxels, step = volume(), 0.05
+    trainer = trainer_of(network_of(), voxels, batch=1 << 12)
+    trainer._rate.fill_(0.01)
+    trainer._rounding.fill_(step)
+    nodes = np.arange(2 * len(trainer._nodes), dtype=np.uint32)
+    ranks = torch.from_numpy(pcg(nodes) / 2.0**32).reshape(-1, 2).cuda()
+    kept: list[tuple[Any, Any]] = []
+    for share in (0.0, 0.25, 0.25, 0.7, 1.0):
+        trainer._rounded_share.fill_(share)
+        with torch.cuda.stream(trainer._stream):
+            trainer._run(False)
+            trainer._stream.synchronize()
+        whole = (trainer._nodes / step).clone()
+        is_rounded = (whole - whole.round()).abs() < 1e-3
+        assert abs(float(is_rounded.float().mean()) - share) < 0.05
+        kept.append((whole, ranks < share - 1e-6))
+    for (before, was), (after, _) in pairwise(kept[1:]):
+        assert torch.allclose(before[was], after[was], atol=2e-3)
 
 
 def test_bits_count_while_features_are_rounded() -> None:

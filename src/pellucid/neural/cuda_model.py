@@ -112,7 +112,7 @@ class CudaModel:
         size = inputs * HIDDEN + HIDDEN * HIDDEN + HIDDEN
         self._weights, self._weight_m, self._weight_v, self._weight_gradients = (zeros(size) for _ in range(4))
         self._weight_halves = zeros(size, dtype=torch.half)
-        self._rounding, self._coding_weight = zeros(len(shapes)), zeros(1)
+        self._rounding, self._rounded_share, self._coding_weight = zeros(len(shapes)), zeros(1), zeros(1)
         self._rho, self._target = zeros(count), zeros(count)
         self._transform_gradients = zeros(max(self._adaptive, 1), 13)
         self._transform_m, self._transform_v = zeros(max(self._adaptive, 1), 12), zeros(max(self._adaptive, 1), 12)
@@ -186,7 +186,7 @@ class CudaModel:
 
     def _pack(self) -> None:
         blocks = (-(-self._most_cells // 256), len(self._halves))
-        self._launch("pack", blocks, 256, self._nodes, self._packed, self._grid_bytes, self._rounding)
+        self._launch("pack", blocks, 256, self._nodes, self._packed, self._grid_bytes)
 
     def _model(self) -> list[Any]:
         second = self._weight_halves[self._inputs * HIDDEN :]

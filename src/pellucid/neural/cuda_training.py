@@ -24,6 +24,7 @@ from pellucid.neural.training import (
     Training,
     TrainingOptions,
     coding_scale,
+    rounded_share,
     rounding_steps,
     transform_rate,
 )
@@ -139,6 +140,7 @@ class CudaTrainer(CudaModel):
         else:
             self._rate.fill_(self._plateau.rate)
         self._transform_rate.fill_(transform_rate(self._options, progress))
+        self._rounded_share.fill_(rounded_share(progress))
         if self._options.rounding and progress >= ROUNDING_STARTS and not self.rounding_steps:
             self._start_rounding()
 
@@ -218,11 +220,15 @@ class CudaTrainer(CudaModel):
         blocks = (-(-self._most_nodes // 256), len(self._halves))
         grids = (self._nodes, self._node_m, self._node_v, self._cell_gradients, self._grid_bytes)
         schedule = (self._rate, self._step, inverse)
-        self._launch("update_grids", blocks, 256, *grids, *schedule, self._rounding, self._coding_weight)
+        self._launch("update_grids", blocks, 256, *grids, *schedule, *self._coding())
         self._pack()
         count = self._weights.numel()
         weights = (self._weights, self._weight_m, self._weight_v, self._weight_gradients, self._weight_halves)
         self._launch("update_weights", -(-count // 256), 256, *weights, np.int32(count), *schedule)
+
+    def _coding(self) -> tuple[Tensor, ...]:
+        """What rounds features, and makes them cheap to code."""
+        return self._rounding, self._rounded_share, self._coding_weight
 
     def _sizes(self) -> tuple[np.int32, ...]:
         return tuple(np.int32(n) for n in self._voxels.shape[::-1])

@@ -132,9 +132,10 @@ __device__ __forceinline__ Adam at_step(float rate, unsigned step) {
   return {rate, 1.f - __powf(.9f, step + 1.f), 1.f - __powf(.99f, step + 1.f)};
 }
 
-// Nodes gather the gradients of their cells. steps: to which features are rounded, for `rate_weight`, which makes them cheaper to code.
+// Nodes gather the gradients of their cells. steps: to which features are rounded, `share` of them by now, each when its turn comes;
+// those stay as they are. rate_weight: makes features cheaper to code.
 extern "C" __global__ void update_grids(float2* nodes, float2* m1, float2* v1, const float2* cell_gradients, const Grid* grids,
-    const float* rate, const unsigned* step, float inverse_scale, const float* steps, const float* rate_weight) {
+    const float* rate, const unsigned* step, float inverse_scale, const float* steps, const float* share, const float* rate_weight) {
   const Grid& g = grids[blockIdx.y];
   int id = blockIdx.x*blockDim.x + threadIdx.x; if (id >= g.nx*g.ny*g.nz) return;
   int x = id % g.nx, y = id/g.nx % g.ny, z = id/(g.nx*g.ny); float2 d = make_float2(0, 0);
@@ -147,20 +148,23 @@ extern "C" __global__ void update_grids(float2* nodes, float2* m1, float2* v1, c
   const float weight = *rate_weight, s = steps[blockIdx.y];
   if (weight > 0.f && s > 0.f) { d.x += weight*w.x/(s*s + w.x*w.x); d.y += weight*w.y/(s*s + w.y*w.y); }
   Adam state = at_step(*rate, *step); float2 a = m1[n], b = v1[n];
-  w.x -= adam(a.x, b.x, d.x, state); w.y -= adam(a.y, b.y, d.y, state); m1[n] = a; v1[n] = b; nodes[n] = w;
+  const float limit = s > 0.f ? *share : 0.f, unit = 1.f/4294967296.f; float2 kept = w;
+  w.x -= adam(a.x, b.x, d.x, state); w.y -= adam(a.y, b.y, d.y, state); m1[n] = a; v1[n] = b;
+  if (limit >= 1.f || pcg(2u*(unsigned)n)*unit < limit) w.x = rintf(kept.x/s)*s;
+  if (limit >= 1.f || pcg(2u*(unsigned)n + 1u)*unit < limit) w.y = rintf(kept.y/s)*s;
+  nodes[n] = w;
 }
 
-// Cells from nodes; with a step, of rounded features: the gradient of the rounded value goes to the exact one.
-extern "C" __global__ void pack(const float2* nodes, uint4* packed, const Grid* grids, const float* steps) {
+// Cells from nodes.
+extern "C" __global__ void pack(const float2* nodes, uint4* packed, const Grid* grids) {
   const Grid& g = grids[blockIdx.y];
   int id = blockIdx.x*blockDim.x + threadIdx.x; if (id >= g.cells) return;
   int x = id % (g.nx + 1), y = id/(g.nx + 1) % (g.ny + 1), z = id/((g.nx + 1)*(g.ny + 1));
-  float s = steps[blockIdx.y]; __half2 out[8];
+  __half2 out[8];
   #pragma unroll
   for (int q = 0; q < 8; ++q) {
     int i = x - 1 + (q & 1), j = y - 1 + (q >> 1 & 1), k = z - 1 + (q >> 2); float2 w = make_float2(0, 0);
     if (i >= 0 && j >= 0 && k >= 0 && i < g.nx && j < g.ny && k < g.nz) w = nodes[g.first_node + ((long long)k*g.ny + j)*g.nx + i];
-    if (s > 0.f) { w.x = rintf(w.x/s)*s; w.y = rintf(w.y/s)*s; }
     out[q] = __floats2half2_rn(w.x, w.y);
   }
   uint4* d = packed + 2*(g.first_cell + id); d[0] = ((uint4*)out)[0]; d[1] = ((uint4*)out)[1];

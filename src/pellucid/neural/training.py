@@ -24,8 +24,9 @@ EPSILON = 1e-15
 DENSITY_STARTS = 500
 DENSITY_ENDS = {"cosine": 0.2, "plateau": 0.8}
 """The part of all steps after which grids stay where they are; with "plateau", they may stay earlier."""
-ROUNDING_STARTS = 0.5
-"""The part of all steps after which features are rounded as they will be in the file."""
+ROUNDING_STARTS, ROUNDING_ENDS = 0.4, 0.92
+"""Between these parts of all steps, one feature after the other is rounded as it will be in the file and stays so.
+Those that are still free make up for what rounding did, which leaves less of an error than rounding all at once."""
 
 OnStep = Callable[[int, float], bool | None]
 
@@ -171,6 +172,11 @@ class Trainer:
         self._plateau = Plateau(options.rate)
         self.rounding_steps = list(options.rounding_steps)
         self._stop = GridStop()
+        generator = torch.Generator().manual_seed(0)
+        self._ranks = [
+            torch.rand(group.features.shape, generator=generator).to(group.features.device)
+            for group in _grid_groups(network)
+        ]
 
     def step(self, samples: Samples, step: int, progress: float) -> Tensor:
         """One step. progress: how much of the training is over, 0 to 1."""
@@ -181,13 +187,16 @@ class Trainer:
         if self._options.rounding and progress >= ROUNDING_STARTS and not self.rounding_steps:
             self.rounding_steps = rounding_steps(_grid_groups(self._network), self._options.rounding)
         points, truth = samples.draw(self._options.batch)
-        error = self._values(points) - truth
+        error = self._network(points) - truth
         loss = (error**2).mean()
         self._optimiser.zero_grad(set_to_none=True)
         loss.backward()
         if self.rounding_steps and self._options.coding_weight:
             self._add_coding_gradients(loss.detach())
+        share = rounded_share(progress) if self.rounding_steps else 0.0
+        before = [group.features.detach().clone() for group in _grid_groups(self._network)] if share else []
         self._optimiser.step()
+        self._round_some(before, share)
         is_moving = (
             step > DENSITY_STARTS and progress < DENSITY_ENDS[self._options.schedule] and not self._stop.is_settled
         )
@@ -205,6 +214,12 @@ class Trainer:
     def is_over(self) -> bool:
         """Whether the published schedule has ended before all steps are made."""
         return self._plateau.is_over
+
+    def _round_some(self, before: list[Tensor], share: float) -> None:
+        """Features whose turn it is are rounded from what they were before the step."""
+        for (group, steps), ranks, values in zip(self._with_steps(), self._ranks, before, strict=False):
+            with torch.no_grad():
+                group.features.copy_(torch.where(ranks < share, _rounded(values, steps), group.features))
 
     def finish(self) -> None:
         """Leave rounded features in the network."""
@@ -240,21 +255,6 @@ class Trainer:
     def _optimisers(self) -> list[tuple[str, torch.optim.Optimizer]]:
         return [("optimiser", self._optimiser), ("mover", self._mover)]
 
-    def _values(self, points: Tensor) -> Tensor:
-        if not self.rounding_steps or not isinstance(self._network, FieldNetwork):
-            return self._network(points)
-        network = self._network
-        parts = []
-        for group, steps in self._with_steps():
-            exact = group.features
-            parts.append(group(points, exact + (_rounded(exact, steps) - exact).detach()))
-        if network.hash_grid is not None:
-            parts.append(network.hash_grid(points))
-        if isinstance(network.frequencies, Tensor):
-            phases = math.pi * (points @ network.frequencies.T)
-            parts += [torch.sin(phases), torch.cos(phases)]
-        return network.decode(torch.cat(parts, dim=1))
-
     def _add_coding_gradients(self, loss: Tensor) -> None:
         """Of the bits of features, log2(1 + (w / step)^2) / 2 each: small ones are cheap."""
         count = sum(group.features.numel() for group in _grid_groups(self._network))
@@ -285,6 +285,15 @@ def transform_rate(options: TrainingOptions, progress: float) -> float:
     if options.schedule == "plateau":
         return options.transform_rate
     return options.transform_rate * 0.5 * (1 + math.cos(math.pi * min(progress / DENSITY_ENDS["cosine"], 1)))
+
+
+def rounded_share(progress: float) -> float:
+    """Which part of all features is rounded by now.
+
+    >>> rounded_share(0.1), round(rounded_share(0.66), 2), rounded_share(0.95)
+    (0.0, 0.5, 1.0)
+    """
+    return min(1.0, max(0.0, (progress - ROUNDING_STARTS) / (ROUNDING_ENDS - ROUNDING_STARTS)))
 
 
 def coding_scale(options: TrainingOptions, count: int) -> float:
