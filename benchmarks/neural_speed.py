@@ -40,7 +40,7 @@ def main() -> None:
 
 def speed_rows(name: str, array: Any) -> list[Row]:
     long, long_s = train(array, schedule="plateau", steps=PUBLISHED_STEPS, transform_rate=2.5e-4)
-    short, short_s = train(array, steps=QUICK_STEPS, batch=QUICK_BATCH)
+    short, short_s = train(array, at_voxels=True, steps=QUICK_STEPS, batch=QUICK_BATCH)
     exact, _ = train(array, steps=12_000, at_voxels=True)
     rows = []
     for rounding, weight in ROUNDINGS:

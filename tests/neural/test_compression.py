@@ -42,6 +42,22 @@ def compressed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path, Any
     return array, folder / "a.plf", report
 
 
+def test_a_model_that_takes_too_many_bytes_is_trained_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Far better than rounding it once more."""
+    monkeypatch.setattr("pellucid.neural.fitting.BITS", 2.5)
+    z, y, x = np.meshgrid(*[np.linspace(0, 1, n) for n in (20, 22, 24)], indexing="ij")
+    waves = np.sin(19 * x + 7 * y) * np.cos(17 * z - 5 * x) + np.sin(11 * y * z + 15 * x)
+    np.save(tmp_path / "a.npy", waves.astype(np.float32))
+    psnr = []
+    for refits in (0, 3):
+        monkeypatch.setattr("pellucid.neural.fitting.MAX_REFITS", refits)
+        options = CompressionOptions(size=9000, steps=600, batch=512, device="cpu")
+        report = compress(tmp_path / "a.npy", tmp_path / f"{refits}.plf", options)
+        assert 7000 < report.file_bytes <= 9000
+        psnr.append(report.quality.psnr)
+    assert psnr[1] > psnr[0] + 1, psnr
+
+
 def test_a_field_opens_like_the_volume(compressed: tuple[Any, Path, Any]) -> None:
     array, path, report = compressed
     with pl.open(path) as volume:

@@ -164,6 +164,12 @@ def test_the_command_says_how_to_continue(
     assert sorted(tmp_path.iterdir()) == [source]
 
 
+class StillStream:
+    def wait_stream(self, other: object) -> None: ...
+
+    def synchronize(self) -> None: ...
+
+
 class StillTrainer(CudaTrainer):
     """What a trainer on a GPU keeps, on the CPU: nothing is launched."""
 
@@ -180,7 +186,8 @@ def still_trainer(model: str = "adaptive", seed: int = 0) -> StillTrainer:
 
 
 def test_the_state_of_a_training_on_a_gpu_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "Stream", lambda device: None)
+    monkeypatch.setattr(torch.cuda, "Stream", lambda device: StillStream())
+    monkeypatch.setattr(torch.cuda, "current_stream", lambda device: StillStream())
     monkeypatch.setattr(torch.cuda, "stream", lambda stream: nullcontext())
     first, second = still_trainer(), still_trainer(seed=1)
     for number, tensor in enumerate(first._saved().values()):

@@ -1,6 +1,6 @@
 """A network of feature grids on a GPU, in the layout of the kernels.
 
-Here: can_train_fused; CudaModel: parameters, their optimiser state, launches, and values of all voxels.
+Here: can_train_fused; CudaModel: parameters, their optimiser state, gradients and updates, and values of all voxels.
 Not here: what a step does and when (cuda_training). The kernels are CUDA source beside this module.
 """
 
@@ -18,6 +18,7 @@ from pellucid.neural.samples import VolumeSamples
 
 HIDDEN = 64
 MAX_GRIDS = 64
+BLOCKS = 132 * 3
 _VOXELS = {torch.uint8: "unsigned char", torch.int16: "short", torch.float32: "float"}
 _GRID = np.dtype(
     [("transform", "f4", 12), ("nx", "i4"), ("ny", "i4"), ("nz", "i4"), ("cells", "i4"), ("cell", "i8"), ("node", "i8")]
@@ -188,6 +189,36 @@ class CudaModel:
         blocks = (-(-self._most_cells // 256), len(self._halves))
         self._launch("pack", blocks, 256, self._nodes, self._packed, self._grid_bytes)
 
+    def _compute_gradients(self, scale: np.float32) -> None:
+        self._cell_gradients.zero_()
+        activations = (self._features, self._h1, self._h2, self._d1, self._d2, self._error, self._dy)
+        volume = (self._voxels, *self._sizes(), np.float32(self._low), np.float32(self._scale))
+        arguments = (*self._model(), *volume, self._step, self._cell_gradients, *activations, self._loss)
+        self._launch("step", BLOCKS, 128, *arguments, np.int32(self._count), scale, shared=self._shared)
+        sizes = [self._inputs * HIDDEN, HIDDEN * HIDDEN, HIDDEN]
+        products = [(self._features, self._d1), (self._h1, self._d2), (self._h2, self._dy)]
+        position = 0
+        for size, (left, right) in zip(sizes, products, strict=True):
+            self._weight_gradients[position : position + size] = _product(left, right).reshape(-1)
+            position += size
+
+    def _update(self, inverse: np.float32) -> None:
+        blocks = (-(-self._most_nodes // 256), len(self._halves))
+        grids = (self._nodes, self._node_m, self._node_v, self._cell_gradients, self._grid_bytes)
+        schedule = (self._rate, self._step, inverse)
+        self._launch("update_grids", blocks, 256, *grids, *schedule, *self._coding())
+        self._pack()
+        count = self._weights.numel()
+        weights = (self._weights, self._weight_m, self._weight_v, self._weight_gradients, self._weight_halves)
+        self._launch("update_weights", -(-count // 256), 256, *weights, np.int32(count), *schedule)
+
+    def _coding(self) -> tuple[Tensor, ...]:
+        """What rounds features, and makes them cheap to code."""
+        return self._rounding, self._rounded_share, self._coding_weight
+
+    def _sizes(self) -> tuple[np.int32, ...]:
+        return tuple(np.int32(n) for n in self._voxels.shape[::-1])
+
     def _model(self) -> list[Any]:
         second = self._weight_halves[self._inputs * HIDDEN :]
         return [self._packed, self._grid_bytes, self._weight_halves, second, second[HIDDEN * HIDDEN :]]
@@ -197,6 +228,14 @@ class CudaModel:
         grid = blocks if isinstance(blocks, tuple) else (blocks,)
         with _cupy_stream(self._stream):
             self._module.get_function(name)(grid, (threads,), tuple(pointers), shared_mem=shared)
+
+
+def _product(left: Tensor, right: Tensor) -> Tensor:
+    """left.T @ right, summed in float32."""
+    try:
+        return torch.mm(left.T, right, out_dtype=torch.float32)
+    except (TypeError, RuntimeError):  # PyTorch before 2.8
+        return (left.T @ right).float()
 
 
 def _header_options() -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from pellucid.neural.checkpoints import Arrays, TrainingCheckpoint, fits
-from pellucid.neural.cuda_model import HIDDEN, CudaModel, have_same_grids
+from pellucid.neural.cuda_model import CudaModel, have_same_grids
 from pellucid.neural.network import FieldNetwork
 from pellucid.neural.samples import VolumeSamples
 from pellucid.neural.training import (
@@ -33,8 +33,6 @@ GRADIENT_SCALE = 1 / 8
 """Gradients are kept in half precision times this and the number of points, which is far from its limits."""
 STEPS_BETWEEN_RATES = 16
 
-BLOCKS = 132 * 3
-
 
 class CudaTrainer(CudaModel):
     """Trains the parameters of a network on a GPU, and puts them back."""
@@ -47,6 +45,9 @@ class CudaTrainer(CudaModel):
         self._graphs: dict[bool, torch.cuda.CUDAGraph] = {}
         self.rounding_steps: list[float] = []
         self._stop, self._plateau = GridStop(), Plateau(options.rate)
+        if options.rounding_steps:
+            with torch.cuda.stream(self._stream):
+                self._round_to(list(options.rounding_steps))
 
     @property
     def network(self) -> FieldNetwork:
@@ -147,7 +148,11 @@ class CudaTrainer(CudaModel):
     def _start_rounding(self) -> None:
         with torch.no_grad():
             self.store()
-        self.rounding_steps = rounding_steps(self._network.grid_groups(), self._options.rounding)
+        self._round_to(rounding_steps(self._network.grid_groups(), self._options.rounding))
+
+    def _round_to(self, found: list[float]) -> None:
+        """found: the step of every grid, in the order of the network's."""
+        self.rounding_steps = found
         groups = self._network.grid_groups()
         firsts = np.cumsum([0, *(group.features.shape[0] for group in groups)])
         steps = [self.rounding_steps[firsts[group] + grid] for group, grid, _ in self._halves]
@@ -203,36 +208,6 @@ class CudaTrainer(CudaModel):
         gradients = self._transform_gradients
         self._launch("advance", 1, 256, self._step, self._loss, self._sums, gradients, np.int32(gradients.numel()))
 
-    def _compute_gradients(self, scale: np.float32) -> None:
-        self._cell_gradients.zero_()
-        activations = (self._features, self._h1, self._h2, self._d1, self._d2, self._error, self._dy)
-        volume = (self._voxels, *self._sizes(), np.float32(self._low), np.float32(self._scale))
-        arguments = (*self._model(), *volume, self._step, self._cell_gradients, *activations, self._loss)
-        self._launch("step", BLOCKS, 128, *arguments, np.int32(self._count), scale, shared=self._shared)
-        sizes = [self._inputs * HIDDEN, HIDDEN * HIDDEN, HIDDEN]
-        products = [(self._features, self._d1), (self._h1, self._d2), (self._h2, self._dy)]
-        position = 0
-        for size, (left, right) in zip(sizes, products, strict=True):
-            self._weight_gradients[position : position + size] = _product(left, right).reshape(-1)
-            position += size
-
-    def _update(self, inverse: np.float32) -> None:
-        blocks = (-(-self._most_nodes // 256), len(self._halves))
-        grids = (self._nodes, self._node_m, self._node_v, self._cell_gradients, self._grid_bytes)
-        schedule = (self._rate, self._step, inverse)
-        self._launch("update_grids", blocks, 256, *grids, *schedule, *self._coding())
-        self._pack()
-        count = self._weights.numel()
-        weights = (self._weights, self._weight_m, self._weight_v, self._weight_gradients, self._weight_halves)
-        self._launch("update_weights", -(-count // 256), 256, *weights, np.int32(count), *schedule)
-
-    def _coding(self) -> tuple[Tensor, ...]:
-        """What rounds features, and makes them cheap to code."""
-        return self._rounding, self._rounded_share, self._coding_weight
-
-    def _sizes(self) -> tuple[np.int32, ...]:
-        return tuple(np.int32(n) for n in self._voxels.shape[::-1])
-
     def _move(self) -> None:
         """One step of the density loss for the transforms."""
         blocks, adaptive, count = -(-self._count // 256), np.int32(self._adaptive), np.int32(self._count)
@@ -252,11 +227,3 @@ class CudaTrainer(CudaModel):
         now.record(self._stream)
         now.synchronize()
         return start.elapsed_time(now) * 1e-3
-
-
-def _product(left: Tensor, right: Tensor) -> Tensor:
-    """left.T @ right, summed in float32."""
-    try:
-        return torch.mm(left.T, right, out_dtype=torch.float32)
-    except (TypeError, RuntimeError):  # PyTorch before 2.8
-        return (left.T @ right).float()
