@@ -6,9 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pellucid.cli.main import main
 from pellucid.client.viewer import Viewer
 from pellucid.errors import InvalidInput, NotFound, PellucidError
 from pellucid.formats.protocol import Voxels
+from pellucid.volume.volume import open_volume
 from tests.infer.small_networks import convolution, endless, super_resolution
 from tests.waiting import TIMEOUT_S, wait_until
 
@@ -35,6 +37,35 @@ def test_labels_are_drawn_as_a_layer_and_can_be_corrected(viewer: Viewer, voxels
     applied.labels.erase([(6, 20, 20)], radius=3)
     viewer.undo()
     np.testing.assert_array_equal(viewer.retrieve_volume(layer=applied.layer), expected)
+
+
+def test_corrected_labels_are_saved_and_trained_on(viewer: Viewer, tmp_path: Path) -> None:
+    """Two things look alike to a network; the brush tells them apart, and the next network does so by itself."""
+    z, y, x = np.indices(SHAPE)
+    light, dense = ((z - 6) ** 2 + (y - 20) ** 2 + (x - at) ** 2 < 30 for at in (11, 32))
+    noise = 0.05 * np.random.default_rng(0).standard_normal(SHAPE)
+    voxels = (0.5 - 1.0 * light - 2.0 * dense + noise).astype(np.float32)
+    np.save(tmp_path / "scan.npy", voxels)
+    viewer.load(tmp_path / "scan.npy")
+    first = viewer.apply_network(convolution(tmp_path / "sign.onnx", np.array([1.0, -1.0]).reshape(2, 1, 1, 1)))
+    first.wait(TIMEOUT_S)
+    np.testing.assert_array_equal(viewer.retrieve_volume(layer=first.layer), light | dense)
+    first.labels.paint([(6, 20, 32)], 2, radius=8, only=1)
+    first.labels.save(tmp_path / "corrected.zarr")
+    corrected = np.where(dense, 2, light)
+    with open_volume(tmp_path / "corrected.zarr") as saved:
+        np.testing.assert_array_equal(saved.read(), corrected)
+    command = (
+        f"train segment --volume {tmp_path / 'scan.npy'} --labels {tmp_path / 'corrected.zarr'} -o {tmp_path / 'net'} "
+        "--target classes --kind 2d --width 4 --patch 1,32,32 --steps 150 --batch 2 --epoch-steps 75 --rate 0.01 "
+        "--device cpu --threads 1 --quiet"
+    )
+    assert main(command.split()) == 0
+    second = viewer.apply_network(tmp_path / "net")
+    second.wait(TIMEOUT_S)
+    found = viewer.retrieve_volume(layer=second.layer)
+    assert np.mean(found == corrected) > 0.95
+    assert [int(found[6, 20, at]) for at in (11, 32, 22)] == [1, 2, 0]
 
 
 def test_what_a_bare_file_does_not_state_is_passed_along(viewer: Viewer, voxels: Voxels, tmp_path: Path) -> None:
