@@ -58,13 +58,15 @@ FULL, QUICK = (250, 250, 250), (104, 104, 104)
 
 @dataclass(frozen=True)
 class Measured:
-    """What a process printed. peak_mib: beyond the volume's array. median, maximum: deviation, of the span."""
+    """What a process printed. cpu_s: of all its threads; other programs on the machine change it less than the time.
+    peak_mib: beyond the volume's array. median, maximum: deviation, of the span."""
 
     seconds: float
     peak_mib: float
     factor: float
     median: float
     maximum: float
+    cpu_s: float = 0.0
 
 
 def main() -> None:
@@ -120,6 +122,7 @@ def rows_of(ours: str, peer: str, found: dict[str, Measured | str]) -> list[Row]
     goal = f"time ({TARGET}: {TARGET_RATIO} times faster)" if ours == next(iter(OURS)) else "time"
     return [
         shorter(ours, "s", one.seconds, peer, other.seconds, goal),
+        shorter(ours, "s", one.cpu_s, peer, other.cpu_s, "processor time, all threads"),
         shorter(ours, "times", one.factor, peer, other.factor, "voxels computed"),
         Row(ours, "largest deviation from the whole", "of the span", one.maximum, peer, other.maximum, None),
         Row(ours, "median deviation from the whole", "of the span", one.median, peer, other.median, None),
@@ -147,14 +150,15 @@ def measure(case: str, folder: Path) -> None:
         work = our_case(volume, path, 2**40, None)
     else:
         work = our_case(volume, path, *OURS[case])
-    before, start = peak_bytes(), time.perf_counter()
+    before, start, processor = peak_bytes(), time.perf_counter(), time.process_time()
     result, factor = work()
+    used = time.process_time() - processor
     seconds, peak = time.perf_counter() - start, (peak_bytes() - before) / 2**20
     if case == "whole":
         np.save(folder / "whole.npy", result)
     expected = np.load(folder / "whole.npy")
     difference = np.abs(result - expected) / np.ptp(expected)
-    values = Measured(seconds, peak, factor, float(np.median(difference)), float(difference.max()))
+    values = Measured(seconds, peak, factor, float(np.median(difference)), float(difference.max()), used)
     print(json.dumps(values.__dict__))
 
 
