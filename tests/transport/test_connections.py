@@ -1,5 +1,6 @@
 """Many connections that say nothing keep nobody out who can show who they are."""
 
+import os
 import resource
 import socket
 import subprocess
@@ -15,7 +16,8 @@ import pytest
 from pellucid import progress
 from pellucid.transport.acceptor import MAX_UNAUTHENTICATED
 from pellucid.transport.client import TransferOptions, send
-from pellucid.transport.connections import ConnectionRegistry
+from pellucid.transport.connections import UNKNOWN, ConnectionRegistry
+from pellucid.transport.peer_user import Peer
 from pellucid.transport.server import Listener
 from tests.clock import Clock
 from tests.contracts.lanes import TOKEN, WAIT_S
@@ -38,9 +40,9 @@ class Connections:
         self.clock, self.closed = Clock(0.0), list[str]()
         self.registry = ConnectionRegistry(max_waiting, max_guests, timeout_s=10.0, clock=self.clock)
 
-    def add(self, *names: str) -> None:
+    def add(self, *names: str, peer: Peer = UNKNOWN) -> None:
         for name in names:
-            self.registry.add(name, partial(self.closed.append, name), partial(self.closed.__contains__, name))
+            self.registry.add(name, partial(self.closed.append, name), partial(self.closed.__contains__, name), peer)
 
 
 def test_the_oldest_that_never_showed_anything_goes_first() -> None:
@@ -52,6 +54,14 @@ def test_the_oldest_that_never_showed_anything_goes_first() -> None:
     assert connections.closed == ["b"]
     connections.add("e", "f")
     assert connections.closed == ["b", "c", "d"]
+
+
+def test_those_of_this_user_go_after_those_of_others() -> None:
+    connections = Connections()
+    connections.add("own", peer=Peer(os.geteuid()))
+    connections.add("b", "c", "d", "e", peer=Peer(os.geteuid() + 1))
+    assert connections.closed == ["b", "c"]
+    assert connections.registry.peer("own").is_this_user and not connections.registry.peer("d").is_this_user
 
 
 def test_one_that_is_served_is_never_closed() -> None:

@@ -18,15 +18,18 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pellucid.errors import TooManyRequests
 from pellucid.instance.access.capabilities import allows
+from pellucid.instance.access.peer_rates import PeerRates
 from pellucid.instance.access.route_rules import refuse
 from pellucid.instance.input_pacing import PacedProtocol
 from pellucid.transport.async_acceptor import AsyncAcceptor
 from pellucid.transport.connections import WAITING_TIMEOUT_S, ConnectionRegistry
+from pellucid.transport.peer_user import peer_of
 
 log = logging.getLogger(__name__)
 POLL_S = 1.0
 PUBLIC_ANSWER_S = 60.0
 TOO_MANY = "Too many guest connections are open."
+TOO_BUSY = "Too many requests without access came from this user or machine."
 
 
 class HttpServer(uvicorn.Server):
@@ -51,6 +54,7 @@ class HttpServer(uvicorn.Server):
         await super().shutdown(sockets)
 
     async def _serve_connection(self, connection: socket.socket, address: Any) -> None:
+        peer = peer_of(connection)
         if connection.family == socket.AF_UNIX:
             connection = _LocalSocket(connection)
             address = connection.getpeername()
@@ -67,7 +71,7 @@ class HttpServer(uvicorn.Server):
             with suppress(OSError):  # It went away by itself.
                 connection.shutdown(socket.SHUT_RDWR)
 
-        self._connections.add(address[:2], close, lambda: connection.fileno() < 0)
+        self._connections.add(address[:2], close, lambda: connection.fileno() < 0, peer)
         handshake_s = WAITING_TIMEOUT_S if config.ssl else None
         with suppress(OSError):  # It went away, or its TLS failed.
             await asyncio.get_running_loop().connect_accepted_socket(
@@ -102,18 +106,29 @@ class ConnectionMiddleware:
 
     def __init__(self, app: ASGIApp, connections: ConnectionRegistry) -> None:
         self._app, self._connections = app, connections
+        self._public = PeerRates()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         address = tuple(scope.get("client") or ())
-        if scope["type"] not in ("http", "websocket") or not scope["capability"] or not address:
-            if scope["type"] == "http" and address:  # The page itself, which anyone may load, also slowly.
-                self._connections.prolong(address, PUBLIC_ANSWER_S)
+        if scope["type"] not in ("http", "websocket") or not address:
             await self._app(scope, receive, send)
-            return
-        if not self._connections.begin(address, is_owner=allows(scope["capability"], "own")):
+        elif not scope["capability"]:
+            await self._serve_public(address, scope, receive, send)
+        elif not self._connections.begin(address, is_owner=allows(scope["capability"], "own")):
             await refuse(scope, receive, send, TooManyRequests(TOO_MANY, remedy="Try again in a moment."))
+        else:
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                self._connections.end(address)
+
+    async def _serve_public(self, address: tuple[Any, ...], scope: Scope, receive: Receive, send: Send) -> None:
+        """What anyone may ask for. programs of this user do not wait."""
+        wait_s = self._public.wait_s(self._connections.peer(address))
+        if wait_s is None:
+            await refuse(scope, receive, send, TooManyRequests(TOO_BUSY, remedy="Try again in a moment."))
             return
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            self._connections.end(address)
+        await asyncio.sleep(wait_s)
+        if scope["type"] == "http":  # The page itself, which anyone may load, also slowly.
+            self._connections.prolong(address, PUBLIC_ANSWER_S)
+        await self._app(scope, receive, send)

@@ -8,14 +8,21 @@ asyncio's own servers try again at once, many times, and log each failure.
 
 import asyncio
 import logging
+import resource
 import socket
 import time
+from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 from pellucid.transport.connections import ConnectionRegistry
+from pellucid.transport.peer_user import Peer, peer_of
 
 BACKLOG = 2048
+AT_ONCE = 128
+"""Connections that are accepted before anything else has its turn."""
+DESCRIPTORS_PER_QUEUED = 4
+"""Of those that this process may have, where they are few."""
 RETRY_S = 0.05
 LOG_EVERY_S = 60.0
 
@@ -43,11 +50,24 @@ class LimitedLog:
 
 
 class AsyncAcceptor:
-    """Accepts connections one by one. Where that fails, the oldest that waits in the registry is closed."""
+    """Accepts connections. Where that fails, the oldest that waits in the registry is closed.
 
-    def __init__(self, connections: ConnectionRegistry, serve: Serve, log: logging.Logger) -> None:
-        self._connections, self._serve, self._log = connections, serve, LimitedLog(log)
+    Users of this machine and other machines take turns: in each turn of the event loop, one connection of each is
+    served. So none queues behind the many connections of another.
+    """
+
+    def __init__(
+        self,
+        connections: ConnectionRegistry,
+        serve: Serve,
+        log: logging.Logger,
+        peer: Callable[[socket.socket], Peer] = peer_of,
+    ) -> None:
+        self._connections, self._serve, self._log, self._peer = connections, serve, LimitedLog(log), peer
         self._tasks: set[asyncio.Task[None]] = set()
+        self._queues: dict[Peer, deque[tuple[socket.socket, Any]]] = {}
+        self._serving: asyncio.Task[None] | None = None
+        self._max_queued = _max_queued()
 
     def start(self, listener: socket.socket) -> None:
         listener.setblocking(False)
@@ -59,14 +79,18 @@ class AsyncAcceptor:
         for task in (tasks := list(self._tasks)):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        for queue in self._queues.values():
+            for connection, _ in queue:
+                connection.close()
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _accept(self, listener: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
+        loop, count = asyncio.get_running_loop(), 0
         while True:
             try:
                 connection, address = await loop.sock_accept(listener)
@@ -75,6 +99,31 @@ class AsyncAcceptor:
                 self._connections.close_oldest()
                 await asyncio.sleep(RETRY_S)
                 continue
-            self._begin(self._serve(connection, address))
-            # Those that were accepted are served before the next one is: a flood of connections closes no others.
+            self._queue(connection, address)
+            count += 1
+            if count % AT_ONCE == 0:
+                await asyncio.sleep(0)
+
+    def _queue(self, connection: socket.socket, address: Any) -> None:
+        queue = self._queues.setdefault(self._peer(connection), deque())
+        if len(queue) >= self._max_queued:
+            connection.close()
+            return
+        queue.append((connection, address))
+        if self._serving is None or self._serving.done():
+            self._serving = self._begin(self._serve_queued())
+
+    async def _serve_queued(self) -> None:
+        while self._queues:
+            for peer, queue in list(self._queues.items()):
+                self._begin(self._serve(*queue.popleft()))
+                if not queue:
+                    del self._queues[peer]
+            # They are served before the next ones are: a flood of connections closes no others.
             await asyncio.sleep(0)
+
+
+def _max_queued() -> int:
+    """Of one peer; further connections are closed."""
+    descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return BACKLOG if descriptors == resource.RLIM_INFINITY else min(BACKLOG, descriptors // DESCRIPTORS_PER_QUEUED)

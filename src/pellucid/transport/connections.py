@@ -15,6 +15,9 @@ from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from pellucid.transport.peer_user import Peer
+
+UNKNOWN = Peer(None)
 MAX_WAITING = 128
 MAX_GUESTS = 128
 WAITING_TIMEOUT_S = 10.0
@@ -23,11 +26,13 @@ MAX_DESCRIPTORS = 65536
 
 @dataclass
 class _Connection:
-    """close: from any thread. is_closed: whether it is gone, however that came."""
+    """close: from any thread. is_closed: whether it is gone, however that came. peer: who opened it.
+    is_known: it has shown access."""
 
     close: Callable[[], None]
     is_closed: Callable[[], bool]
     since: float
+    peer: Peer = UNKNOWN
     is_known: bool = False
 
 
@@ -54,15 +59,22 @@ class ConnectionRegistry:
         self._guests: set[Hashable] = set()
         self._lock = threading.Lock()
 
-    def add(self, key: Hashable, close: Callable[[], None], is_closed: Callable[[], bool] = lambda: False) -> None:
-        """A new connection, which waits. Where too many do, the oldest of them is closed."""
+    def add(
+        self,
+        key: Hashable,
+        close: Callable[[], None],
+        is_closed: Callable[[], bool] = lambda: False,
+        peer: Peer = UNKNOWN,
+    ) -> None:
+        """A new connection, which waits. Where too many do, the oldest of them is closed; those of this user's
+        programs after those of others."""
         with self._lock:
             self._forget(key)
             if len(self._waiting) >= self._max_waiting:
                 self._prune()
             if len(self._waiting) >= self._max_waiting:
                 self._evict()
-            self._waiting[key] = _Connection(close, is_closed, self._clock())
+            self._waiting[key] = _Connection(close, is_closed, self._clock(), peer)
 
     def begin(self, key: Hashable, is_owner: bool) -> bool:
         """It has shown who it is. Whether it may go on: guests may not where there are too many of them."""
@@ -78,6 +90,12 @@ class ConnectionRegistry:
             if not is_owner:
                 self._guests.add(key)
             return True
+
+    def peer(self, key: Hashable) -> Peer:
+        """Who opened it."""
+        with self._lock:
+            connection = self._waiting.get(key) or self._serving.get(key)
+            return UNKNOWN if connection is None else connection.peer
 
     def prolong(self, key: Hashable, seconds: float) -> None:
         """Let it wait so much longer: something is being sent to it. It is still closed for a newer one."""
@@ -122,8 +140,16 @@ class ConnectionRegistry:
 
     def _evict(self) -> None:
         if self._waiting:
-            never_known = (key for key, one in self._waiting.items() if not one.is_known)
-            self._waiting.pop(next(never_known, next(iter(self._waiting)))).close()
+            self._waiting.pop(self._first_to_go()).close()
+
+    def _first_to_go(self) -> Hashable:
+        """The oldest of other users that has never shown anything; then the oldest of this user."""
+        own: Hashable | None = None
+        for key, one in self._waiting.items():
+            if not one.is_known and not one.peer.is_this_user:
+                return key
+            own = key if own is None and not one.is_known else own
+        return next(iter(self._waiting)) if own is None else own
 
     def _forget(self, key: Hashable) -> None:
         self._waiting.pop(key, None)

@@ -17,9 +17,11 @@ from typing import Any, cast
 
 from pellucid.agent.jobs.records import ViewerAddress
 from pellucid.agent.proxy.request_head import MAX_HEAD_BYTES, InvalidRequest, RequestHead, text_response
+from pellucid.instance.access.peer_rates import PeerRates
 from pellucid.instance.access.sessions import make_secret
 from pellucid.transport.async_acceptor import AsyncAcceptor, LimitedLog
-from pellucid.transport.connections import ConnectionRegistry
+from pellucid.transport.connections import UNKNOWN, ConnectionRegistry
+from pellucid.transport.peer_user import Peer, peer_of
 
 log = logging.getLogger(__name__)
 HEAD_S = 20.0
@@ -95,10 +97,13 @@ class ClientEnd(ProxyEnd):
     """The end towards a browser or program: it collects the head of the request, and asks where it leads."""
 
     def __init__(
-        self, lead: Callable[["ClientEnd", RequestHead, bytes], Awaitable[None]], connections: ConnectionRegistry
+        self,
+        lead: Callable[["ClientEnd", RequestHead, bytes], Awaitable[None]],
+        connections: ConnectionRegistry,
+        peer: Peer = UNKNOWN,
     ) -> None:
         super().__init__()
-        self._connections = connections
+        self._connections, self._peer = connections, peer
         self._lead, self._collected = lead, bytearray()
         self._leading: asyncio.Task[None] | None = None
         self._is_for_browser = False
@@ -106,7 +111,7 @@ class ClientEnd(ProxyEnd):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self._connections.add(self, cast(asyncio.Transport, transport).abort)
+        self._connections.add(self, cast(asyncio.Transport, transport).abort, peer=self._peer)
 
     def data_received(self, data: bytes) -> None:
         if self._leading is not None:
@@ -146,7 +151,7 @@ class ClientEnd(ProxyEnd):
     def finish(self) -> None:
         if self.transport is not None and self.transport.get_write_buffer_size():
             # Nothing behind the proxy limits it any more.
-            self._connections.add(self, self.transport.abort)
+            self._connections.add(self, self.transport.abort, peer=self._peer)
             self._deadline = asyncio.get_running_loop().call_later(UNREAD_S, self.transport.abort)
         super().finish()
 
@@ -179,7 +184,7 @@ class ReverseProxy:
         self._listeners: list[socket.socket] = []
         self._connections = ConnectionRegistry(_max_waiting())
         self._acceptor = AsyncAcceptor(self._connections, self._enter, log)
-        self._unreachable = LimitedLog(log)
+        self._rates, self._unreachable = PeerRates(), LimitedLog(log)
         self._contexts: dict[str, ssl.SSLContext] = {}
 
     async def open(self, listeners: Sequence[socket.socket], name: str) -> str:
@@ -197,9 +202,16 @@ class ReverseProxy:
             listener.close()
 
     async def _enter(self, connection: socket.socket, _: Any) -> None:
+        peer = peer_of(connection)
+        # Each connection is one request. Behind a Hub they all come from its proxy.
+        wait_s = self._rates.wait_s(peer) if self._gate is None else 0.0
+        if wait_s is None:
+            connection.close()
+            return
+        await asyncio.sleep(wait_s)
         with suppress(OSError):  # It went away.
             loop = asyncio.get_running_loop()
-            await loop.connect_accepted_socket(lambda: ClientEnd(self._lead, self._connections), connection)
+            await loop.connect_accepted_socket(lambda: ClientEnd(self._lead, self._connections, peer), connection)
 
     async def _lead(self, entrance: ClientEnd, head: RequestHead, rest: bytes) -> None:
         self._on_use()
