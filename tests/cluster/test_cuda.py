@@ -12,6 +12,7 @@ from pellucid.cluster.blocks import DeviceBlock
 from pellucid.cluster.functions import exec_gpu, exec_gpu_seq, persist_gpu, recv_gpu, send_gpu
 from pellucid.cluster.group import WorkerGroup
 from pellucid.cluster.halos import append_halo, plan_halos
+from pellucid.cluster.shaders import exec_gl, init_gl
 from pellucid.cluster.worker.cuda_memory import CudaMemory
 from pellucid.cluster.worker.device_buffers import BlockArray
 from pellucid.cluster.worker.host_memory import HostMemory
@@ -21,6 +22,8 @@ from pellucid.formats.shared_memory import SharedArray
 from tests.cluster.test_functions import ADD, CUBE, scaled
 from tests.cluster.test_halos import blocks_of, expected, outer
 from tests.cluster.test_images import AHEAD, drawn, psnr, scene_of, whole
+from tests.cluster.test_shaders import FLAT, VALUE
+from tests.suite_report import MACHINE
 
 MEMORY = 64 * 2**20
 
@@ -126,6 +129,21 @@ def test_blocks_are_spilled_to_the_host_then_refused(cards: WorkerGroup) -> None
         assert (recv_gpu(DeviceBlock(handle)) == number).all()
     for handle in handles:
         DeviceBlock(handle).release()
+
+
+@pytest.mark.gpu
+def test_shaders_see_blocks_of_a_gpu(cards: WorkerGroup) -> None:
+    if MACHINE["no-egl"]():
+        pytest.skip("needs EGL")
+    block = persist_gpu(send_gpu(CUBE))
+    started = init_gl(block)
+    assert started.handle
+    assert started.value["transfer"] in ("shared", "copied")
+    for kind in ("f4", "u1", "i2"):
+        typed = DeviceBlock(cards.send(CUBE.astype(kind), cards.workers[0]))
+        for x, y, z in ((0, 0, 0), (4, 3, 2)):
+            image = recv_gpu(exec_gl(typed, vertex=FLAT, fragment=VALUE, size=(2, 3), uniforms={"place": (x, y, z)}))
+            assert image.reshape(-1, 5).tolist() == [pytest.approx([CUBE[z, y, x]] * 4 + [7.0])] * 6
 
 
 @pytest.mark.gpu

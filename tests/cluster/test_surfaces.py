@@ -5,11 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pellucid.box import Shape, triple
 from pellucid.cluster.blocks import DeviceBlock
 from pellucid.cluster.group import WorkerGroup
 from pellucid.cluster.halos import append_halo, plan_halos
 from pellucid.cluster.images.frames import ImagePlan, compose_frame
-from pellucid.cluster.images.surfaces import BlockSurface, draw_surface_gpu, extract_surface_gpu, join_surfaces
+from pellucid.cluster.images.surfaces import (
+    BlockSurface,
+    draw_surface_gpu,
+    extract_labels_gpu,
+    extract_surface_gpu,
+    join_labels,
+    join_surfaces,
+)
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Camera, Vector
@@ -25,16 +33,19 @@ EDGES = (9, 11, 8)
 SPACING = (2.0, 1.0, 0.5)
 
 
-def surfaces(group: WorkerGroup, volume: Voxels, value: float) -> list[BlockSurface]:
+def filled_blocks(group: WorkerGroup, volume: Voxels) -> list[tuple[DeviceBlock, Shape]]:
+    """With a halo of 1, and the first voxel of each."""
     handles = blocks_of(group, volume, EDGES)
     described = {key: (handle, DeviceBlock(handle).shape) for key, handle in handles.items()}
-    found = []
-    for key, parts in plan_halos(described, 1).items():
-        z, y, x = (k * edge for k, edge in zip(key, EDGES, strict=True))
-        filled = append_halo(DeviceBlock(handles[key]), parts, 1)
-        shape = (volume.shape[0], volume.shape[1], volume.shape[2])
-        found.append(extract_surface_gpu(filled, value, (z, y, x), shape, SPACING))
-    return found
+    return [
+        (append_halo(DeviceBlock(handles[key]), parts, 1), triple(k * e for k, e in zip(key, EDGES, strict=True)))
+        for key, parts in plan_halos(described, 1).items()
+    ]
+
+
+def surfaces(group: WorkerGroup, volume: Voxels, value: float) -> list[BlockSurface]:
+    shape = triple(volume.shape)
+    return [extract_surface_gpu(block, value, start, shape, SPACING) for block, start in filled_blocks(group, volume)]
 
 
 def corners(mesh: Mesh) -> set[bytes]:
@@ -88,6 +99,28 @@ def test_surfaces_and_volumes_are_not_mixed(group: WorkerGroup) -> None:
     assert np.isinf(compose_frame([surface], plan).depth).all()  # Nothing is there.
     with pytest.raises(InvalidInput, match=r"Surfaces and volumes are not composited together"):
         compose_frame([surface, other], plan)
+
+
+def test_surfaces_of_many_labels_are_those_of_each(group: WorkerGroup) -> None:
+    random = np.random.default_rng(3)
+    volume = np.zeros((24, 26, 22), np.uint16)
+    for label in range(1, 41):  # Boxes that overlap: some labels touch, some reach the border, some are gone.
+        z, y, x = (int(random.integers(0, n - 2)) for n in volume.shape)
+        volume[z : z + 6, y : y + 5, x : x + 7] = label
+    wanted = [*range(1, 41, 2), 999]
+    parts = []
+    for block, start in filled_blocks(group, volume):
+        parts.append(extract_labels_gpu(block, wanted, start, triple(volume.shape), SPACING))
+    found = join_labels(parts)
+    present = sorted({int(label) for label in np.unique(volume)} & set(wanted))
+    assert sorted(found) == present and len(present) > 10
+    for label, mesh in found.items():
+        mask = (volume == label).astype(np.uint8)
+        expected = extract_isosurface(Volume.from_array(mask, SPACING), 0.5)
+        assert len(mesh.vertices) == len(expected.vertices)
+        assert corners(mesh) == corners(expected)
+    with pytest.raises(InvalidInput, match=r"Labels are numbers from 1 on"):
+        extract_labels_gpu(block, [0, 3], start, triple(volume.shape))
 
 
 def test_a_block_without_a_surface(group: WorkerGroup) -> None:

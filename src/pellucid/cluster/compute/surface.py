@@ -10,7 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from pellucid.box import Shape
+from pellucid.cluster.compute.label_surface import extract_labels
 from pellucid.cluster.compute.registry import BlockView, ComputeContext
 from pellucid.dataclass_json import from_json
 from pellucid.device import runtime
@@ -23,27 +26,28 @@ MAX_KEPT = 64
 
 @dataclass(frozen=True)
 class SurfaceRequest:
-    """value: of the surface. start: the first voxel of the block in the volume; shape, spacing: of the volume. key: the
-    same for the same surface."""
+    """value: of the surface; labels: of a block of labels, those whose surfaces are extracted instead. start: the first
+    voxel of the block in the volume; shape, spacing: of the volume. key: the same for the same surface."""
 
     value: float
     start: Shape
     shape: Shape
     spacing: Spacing
     key: str
+    labels: tuple[int, ...] = ()
 
 
 def count_surface(
     context: ComputeContext, arguments: dict[str, Any], inputs: Sequence[BlockView], output: BlockView | None
-) -> dict[str, int]:
-    """How many vertices and triangles there are."""
+) -> dict[str, Any]:
+    """How many vertices and triangles there are; parts: those of each label."""
     request: SurfaceRequest = from_json(SurfaceRequest, arguments, "surface")
-    surface = _extracted(context, request, inputs[0])
+    surface, parts = _extracted(context, request, inputs[0])
     kept: dict[str, Surface] = context.state.setdefault("surfaces", {})
     while len(kept) >= MAX_KEPT:
         del kept[next(iter(kept))]
     kept[request.key] = surface
-    return {"vertices": len(surface.vertices), "triangles": len(surface.triangles)}
+    return {"vertices": len(surface.vertices), "triangles": len(surface.triangles), "parts": parts}
 
 
 def write_surface(
@@ -52,7 +56,7 @@ def write_surface(
     """Into one row of 32-bit words: the vertices, then the triangles."""
     request: SurfaceRequest = from_json(SurfaceRequest, arguments, "surface")
     kept: dict[str, Surface] = context.state.get("surfaces", {})
-    surface = kept.pop(request.key, None) or _extracted(context, request, inputs[0])
+    surface = kept.pop(request.key, None) or _extracted(context, request, inputs[0])[0]
     words = 3 * (len(surface.vertices) + len(surface.triangles))
     if output is None or output.shape != (1, 1, max(1, words)):
         raise InvalidInput("The block for a surface has another size.", remedy="Count the surface first.")
@@ -67,7 +71,9 @@ def write_surface(
     warp.synchronize_device(device)
 
 
-def _extracted(context: ComputeContext, request: SurfaceRequest, block: BlockView) -> Surface:
+def _extracted(
+    context: ComputeContext, request: SurfaceRequest, block: BlockView
+) -> tuple[Surface, tuple[tuple[int, int, int], ...]]:
     """The cubes whose first corner is in the block: with one more voxel, where the volume goes on behind it."""
     slices = []
     for axis in range(3):
@@ -77,7 +83,12 @@ def _extracted(context: ComputeContext, request: SurfaceRequest, block: BlockVie
             raise InvalidInput("A surface needs blocks with a halo of 1.", remedy="Fill the halo first.")
         slices.append(slice(begin, stop + goes_on))
     voxels = block.outer[tuple(slices)]
-    return extract_surface(voxels, request.value, SurfacePlace(request.start, request.spacing), context.device)
+    place = SurfacePlace(request.start, request.spacing)
+    if request.labels:
+        on_host = voxels if isinstance(voxels, np.ndarray) else voxels.numpy()
+        found = extract_labels(on_host, request.labels, place, context.device)
+        return found.surface, found.parts
+    return extract_surface(voxels, request.value, place, context.device), ()
 
 
 def _address(view: BlockView) -> int:

@@ -1,14 +1,17 @@
 """Isosurfaces of a volume whose blocks are on Device Workers.
 
-Here: extract_surface_gpu, the surface in one block; BlockSurface; join_surfaces, one mesh of all; draw_surface_gpu.
+Here: extract_surface_gpu, the surface in one block; BlockSurface; join_surfaces, one mesh of all; extract_labels_gpu
+and join_labels, the same of many labels; draw_surface_gpu.
 Not here: extracting it (compute.surface), isosurfaces met by rays (frames).
 
 Every cube between voxels belongs to one block, and all blocks compute the same vertices on the edges that they share:
 the surface has the same triangles as that of the volume in one piece, and no gaps.
 """
 
+import hashlib
 import json
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -21,6 +24,7 @@ from pellucid.cluster.compute.surface import SurfaceRequest
 from pellucid.cluster.functions import recv_gpu
 from pellucid.cluster.images.frames import BlockImage, ImagePlan
 from pellucid.cluster.operations import ComputeBlock
+from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.camera import Vector
 from pellucid.rendering.geometry.shapes import Mesh
@@ -34,6 +38,8 @@ class BlockSurface:
     words: DeviceBlock
     vertices: int
     triangles: int
+    parts: tuple[tuple[int, int, int], ...] = ()
+    """Of labels: each, and how many vertices and triangles it has here."""
 
     def mesh(self) -> Mesh:
         """The surface in this process."""
@@ -50,13 +56,42 @@ def extract_surface_gpu(
 
     start: the first voxel of the block in the volume; shape, spacing: of the volume, (z, y, x).
     """
-    request = SurfaceRequest(value, start, shape, spacing, f"{block.handle} {value!r}")
+    return _extract(block, SurfaceRequest(value, start, shape, spacing, f"{block.handle} {value!r}"))
+
+
+def _extract(block: DeviceBlock, request: SurfaceRequest) -> BlockSurface:
     arguments = json.dumps(asdict(request))
     count = ComputeBlock("count_surface", arguments, is_value=True, label="the surface")
     found = block.result(count).value
     size = (1, 1, max(1, 3 * (found["vertices"] + found["triangles"])))
     words = block.then(ComputeBlock("write_surface", arguments, (), size, "<i4", label="the surface"))
-    return BlockSurface(words, found["vertices"], found["triangles"])
+    parts = tuple((label, vertices, triangles) for label, vertices, triangles in found["parts"])
+    return BlockSurface(words, found["vertices"], found["triangles"], parts)
+
+
+def extract_labels_gpu(
+    block: DeviceBlock, labels: Sequence[int], start: Shape, shape: Shape, spacing: Spacing = (1.0, 1.0, 1.0)
+) -> BlockSurface:
+    """The surfaces of many labels in a block of labels with a filled halo of 1; all of them stay on the device.
+    join_labels makes a mesh of each."""
+    wanted = tuple(sorted({int(label) for label in labels}))
+    if not wanted or wanted[0] <= 0:
+        raise InvalidInput("Labels are numbers from 1 on.", remedy="Pass at least one; 0 is the background.")
+    digest = hashlib.sha256(repr(wanted).encode()).hexdigest()[:16]
+    return _extract(block, SurfaceRequest(0.5, start, shape, spacing, f"{block.handle} {digest}", wanted))
+
+
+def join_labels(surfaces: Iterable[BlockSurface]) -> dict[int, Mesh]:
+    """A mesh of each label, without gaps between blocks."""
+    found: dict[int, list[Mesh]] = defaultdict(list)
+    for surface in surfaces:
+        whole = surface.mesh()
+        vertex = triangle = 0
+        for label, vertices, triangles in surface.parts:
+            own = Mesh(whole.vertices[vertex : vertex + vertices], whole.triangles[triangle : triangle + triangles])
+            found[label].append(own)
+            vertex, triangle = vertex + vertices, triangle + triangles
+    return {label: _joined(parts) for label, parts in sorted(found.items())}
 
 
 def draw_surface_gpu(surface: BlockSurface, plan: ImagePlan, color: Vector = MeshLayer.color) -> BlockImage:
@@ -77,7 +112,10 @@ def draw_surface_gpu(surface: BlockSurface, plan: ImagePlan, color: Vector = Mes
 
 def join_surfaces(surfaces: Iterable[BlockSurface]) -> Mesh:
     """One mesh: vertices that several blocks have become one."""
-    parts = [surface.mesh() for surface in surfaces]
+    return _joined([surface.mesh() for surface in surfaces])
+
+
+def _joined(parts: Sequence[Mesh]) -> Mesh:
     firsts = np.cumsum([0, *(len(part.vertices) for part in parts)])
     vertices = np.concatenate([part.vertices for part in parts])
     triangles = np.concatenate([part.triangles + np.int64(first) for part, first in zip(parts, firsts, strict=False)])

@@ -18,7 +18,14 @@ from pellucid.cluster.functions import (
 from pellucid.cluster.halos import append_halo, extract_halo
 from pellucid.cluster.images.frames import BlockImage, ImagePlan, compose_frame, draw_block
 from pellucid.cluster.images.shader_images import draw_block_gl
-from pellucid.cluster.images.surfaces import BlockSurface, draw_surface_gpu, extract_surface_gpu, join_surfaces
+from pellucid.cluster.images.surfaces import (
+    BlockSurface,
+    draw_surface_gpu,
+    extract_labels_gpu,
+    extract_surface_gpu,
+    join_labels,
+    join_surfaces,
+)
 from pellucid.cluster.shaders import exec_gl, init_gl
 from pellucid.cluster.solvers.front import advance_front
 from pellucid.cluster.spark.application import SparkApplication
@@ -44,8 +51,10 @@ __all__ = [
     "exec_gpu",
     "exec_gpu_seq",
     "extract_halo",
+    "extract_labels_gpu",
     "extract_surface_gpu",
     "init_gl",
+    "join_labels",
     "join_surfaces",
     "persist_gpu",
     "read_gpu",
