@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 import pellucid
 from benchmarks.sample_scans import SHARED
-from benchmarks.viewer_page import FLAGS, HAS_PICTURE, PROGRAMS, TIMEOUT_MS
+from benchmarks.viewer_page import FLAGS, HAS_IMAGE, PROGRAMS, TIMEOUT_MS
 from pellucid.client.launch import start
 from pellucid.client.viewer import Viewer
 
@@ -51,7 +51,7 @@ def shot(page: Page) -> Image.Image:
 
 
 def ready(page: Page) -> None:
-    page.wait_for_function(HAS_PICTURE, timeout=TIMEOUT_MS)
+    page.wait_for_function(HAS_IMAGE, timeout=TIMEOUT_MS)
 
 
 def opening(browser: Browser, folder: Path) -> Image.Image:
