@@ -213,6 +213,19 @@ def test_rounding_one_after_the_other_costs_less_than_all_at_once() -> None:
     assert gradual - exact < 0.5 * (at_once - exact)
 
 
+@pytest.mark.parametrize(("parameters", "levels"), [(1 << 12, 400), (1 << 17, 1600)])
+def test_weights_are_stored_finely_where_they_are_few(parameters: int, levels: int) -> None:
+    network = make_network("adaptive", parameters, (64, 64, 64))
+    grids = [0.1] * 16
+    stored, _ = stored_network(network, grids)
+    wholes = [
+        weights / float(exact.detach().abs().max()) * levels
+        for weights, exact in zip(stored.decoder.weights, network.weights, strict=True)
+    ]
+    assert max(np.abs(whole - np.rint(whole)).max() for whole in wholes) < 1e-2
+    assert np.diff(np.unique(np.rint(wholes[0]))).min() == 1
+
+
 def test_steps_of_rounding_follow_the_features() -> None:
     group = GridGroup(2, 1, (4, 4, 4), is_adaptive=False)
     with torch.no_grad():
