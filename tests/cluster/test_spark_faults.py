@@ -1,6 +1,7 @@
 """Executors that are killed, and connections to the driver that are cut: blocks stay, and nothing is read again."""
 
 import os
+import pickle
 import signal
 from collections.abc import Iterator
 from functools import partial
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 
 from pellucid.box import Shape
+from pellucid.cluster.blocks import DeviceBlock
 from pellucid.cluster.functions import persist_gpu, recv_gpu, send_gpu
+from pellucid.cluster.handles import Handle, WorkerId
 from pellucid.cluster.spark import SparkApplication, SparkOptions
 from pellucid.cluster.spark.losses import DriverLink, Origin, PartitionTable
 from tests.cluster.test_spark import read_and_note, reads
@@ -60,6 +63,22 @@ def is_running(pid: int) -> bool:
     """Nothing is left of the command of a process that has ended."""
     path = Path(f"/proc/{pid}/cmdline")
     return path.exists() and bool(path.read_bytes())
+
+
+def test_what_an_ended_worker_had_is_forgotten_at_once() -> None:
+    ended, alive = (WorkerId("127.0.0.1", 5100 + n, n, n) for n in range(2))
+    lost: list[int] = []
+    table = PartitionTable("127.0.0.1", TOKEN, lost.append, lambda worker: worker == alive)
+    link = DriverLink(str(table.address), TOKEN)
+    owners = {Origin(0, 0): ended, Origin(0, 1): ended, Origin(0, 2): alive, Origin(1, 0): ended, Origin(2, 0): alive}
+    for number, (origin, worker) in enumerate(owners.items()):
+        link.keep(origin, pickle.dumps([((0, 0, number), DeviceBlock(Handle(worker, number)))]))
+    link.report([Origin(0, 1)])
+    assert [origin for origin in owners if link.find(origin) is not None] == [Origin(0, 2), Origin(2, 0)]
+    assert lost == [0, 1]
+    link.report([Origin(2, 0)])  # One block of a Worker that is there.
+    assert (link.find(Origin(0, 2)) is not None, link.find(Origin(2, 0)), lost) == (True, None, [0, 1, 2])
+    table.close()
 
 
 def executor(_: Any) -> Iterator[int]:

@@ -20,7 +20,7 @@ from pellucid.cluster.links import WorkerLinks
 from pellucid.cluster.spark.losses import PartitionTable, is_loss, kept_or_computed, with_origins
 from pellucid.cluster.spark.options import OPTIONS_PROPERTY, TOKEN_PROPERTY, SparkOptions
 from pellucid.engines.spark import open_to_others
-from pellucid.errors import InvalidInput
+from pellucid.errors import BlockLost, InvalidInput
 
 if TYPE_CHECKING:
     from pyspark import RDD, SparkContext
@@ -46,7 +46,7 @@ class SparkApplication:
         self.credentials = Credentials.create()
         host = spark.getConf().get("spark.driver.host") or ""
         self._cached: dict[int, RDD[Any]] = {}
-        self._table = PartitionTable(host, self.credentials.token, self._drop)
+        self._table = PartitionTable(host, self.credentials.token, self._drop, self._responds)
         self.options = replace(options or SparkOptions(), driver_host=host, table=str(self._table.address))
         # The driver holds no lease: Workers are there for executors.
         self.links = WorkerLinks(self.credentials.token, 0, prefers_local=self.options.prefers_local)
@@ -90,6 +90,13 @@ class SparkApplication:
         """Have Spark compute the partitions again; those that are still good are in the table."""
         self._cached[number].unpersist(blocking=True)
         self._cached[number].cache()
+
+    def _responds(self, worker: WorkerId) -> bool:
+        try:
+            self.links.usage(worker)
+        except BlockLost:
+            return False
+        return True
 
     def retry(self, work: Callable[[], Result], attempts: int = 3) -> Result:
         """Return the result of work, which runs actions; call it again if blocks were lost meanwhile."""

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pellucid.cluster.blocks import DeviceBlock
+from pellucid.cluster.handles import WorkerId
 from pellucid.errors import BlockLost, Cancelled, PellucidError, TransferInterrupted
 from pellucid.transport.acceptor import Acceptor
 from pellucid.transport.address import Address
@@ -48,11 +49,21 @@ def with_origins(rdd: int, partition: int, elements: Iterable[Any]) -> Iterator[
 
 
 def _mark(element: Any, origin: Origin) -> None:
+    for block in _blocks_in(element):
+        block.origin = origin
+
+
+def _blocks_in(element: Any) -> Iterator[DeviceBlock]:
     if isinstance(element, DeviceBlock):
-        element.origin = origin
+        yield element
     elif isinstance(element, tuple | list):
         for one in element:
-            _mark(one, origin)
+            yield from _blocks_in(one)
+
+
+def _workers_in(content: bytes) -> set[WorkerId]:
+    """Those that have blocks of a partition."""
+    return {block.handle.worker for block in _blocks_in(pickle.loads(content))}
 
 
 def kept_or_computed(number: int, partition: int, elements: Iterable[Any]) -> Iterator[Any]:
@@ -72,10 +83,17 @@ def kept_or_computed(number: int, partition: int, elements: Iterable[Any]) -> It
 
 class PartitionTable:
     """In the driver: the handles of partitions that Spark keeps, as they were computed. on_loss: is given the number of
-    an RDD of which a partition is lost, after that is forgotten; called in threads of the connections."""
+    an RDD of which a partition is lost, after that is forgotten; called in threads of the connections. is_there:
+    whether a Worker responds; with one that does not, all partitions go that it had."""
 
-    def __init__(self, host: str, token: str, on_loss: Callable[[int], None]) -> None:
-        self._on_loss = on_loss
+    def __init__(
+        self,
+        host: str,
+        token: str,
+        on_loss: Callable[[int], None],
+        is_there: Callable[[WorkerId], bool] = lambda worker: True,
+    ) -> None:
+        self._on_loss, self._is_there = on_loss, is_there
         self._kept: dict[Origin, bytes] = {}
         self._lock = threading.Lock()
         self._is_closing = threading.Event()
@@ -103,11 +121,23 @@ class PartitionTable:
             if message.kind == KEEP:
                 self._kept[origin] = message.body
                 return b""
-            is_new = self._kept.pop(origin, None) is not None
-        if is_new:
+            content = self._kept.pop(origin, None)
+        if content is not None:
             LOG.info("partition %s of RDD %s is computed again", origin.partition, origin.rdd)
-            self._on_loss(origin.rdd)
+            for rdd in sorted({origin.rdd, *self._forget_of_ended(content)}):
+                self._on_loss(rdd)
         return b""
+
+    def _forget_of_ended(self, content: bytes) -> set[int]:
+        """A task reports the first block that it misses. Where its Worker has ended, others would fail one by one."""
+        ended = {worker for worker in _workers_in(content) if not self._is_there(worker)}
+        if not ended:
+            return set()
+        with self._lock:
+            lost = [origin for origin, kept in self._kept.items() if ended & _workers_in(kept)]
+            for origin in lost:
+                del self._kept[origin]
+        return {origin.rdd for origin in lost}
 
 
 class DriverLink:
