@@ -42,6 +42,8 @@ SIZES = (32_768, 131_072, 1_000_000, 4 * MEDIUM)
 LARGE, LARGE_SIZES = 1024, (131_072, 1_000_000)
 QUICK = 16_384
 MODELS = {AMGSRN: "amgsrn", FVSRN: "fvsrn", NGP: "ngp"}
+DECODER = 32 * 64 + 64 * 64 + 64
+"""Parameters of its decoder, about."""
 MAX_MODEL_S = 75.0
 """fV-SRN and NGP, whose steps are not fused, are trained for so long if they have not made all their steps."""
 FIELDS = {part: (f"smooth{part}", f"turbulent{part}") for part in ("256", "512", "1024")}
@@ -216,10 +218,15 @@ def trained(job: Job, place: Place) -> Entry:
         return _with_image(entry, source, path, place)
     is_fused = job.method == AMGSRN
     limit = float("inf") if is_fused or place.is_quick else MAX_MODEL_S
-    wanted = Published(MODELS[job.method], job.target // 4, place.steps, limit)
+    wanted = Published(MODELS[job.method], features_of(job.target), place.steps, limit)
     training, parameters = write_published(source, wanted, place.decoded(job))
     entry = measured(job, place, 4 * parameters, training.seconds)
     return replace(entry, steps=training.steps)
+
+
+def features_of(target: int) -> int:
+    """Features of a published model of so many bytes: beside its decoder, but for the medium size, which has a name."""
+    return target // 4 if target == 4 * MEDIUM else max(target // 4 - DECODER, 256)
 
 
 def measured(job: Job, place: Place, nbytes: int, seconds: float) -> Entry:
