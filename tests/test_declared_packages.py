@@ -56,6 +56,11 @@ def test_every_extra_is_for_code_that_exists() -> None:
     assert {extra: listed - used for extra, listed in extras_for_users().items() if listed - used or not listed} == {}
 
 
+def test_every_extra_is_in_the_readme() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert [extra for extra in extras_for_users() if f"`{extra}`" not in text] == []
+
+
 def test_imports_inside_functions_count(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("import json\n\ndef f():\n    import warp.types\n    from PIL import Image\n")
     assert sorted(imported_packages(tmp_path)) == ["pillow", "warp-lang"]
