@@ -46,9 +46,9 @@ def main() -> None:
     given = options("Ring removal and the axis of rotation.")
     size, device = QUICK if given.is_quick else FULL, choose()
     sinogram, angles = example(size)
-    rows = [*ring_rows(sinogram, size), *axis_rows(sinogram, angles, size)]
+    rows = [*ring_rows(sinogram, angles, size), *axis_rows(sinogram, angles, size)]
     if device.is_cuda:
-        rows += cuda_rows(sinogram, size, device)
+        rows += cuda_rows(sinogram, angles, size, device)
     report("rings", rows, str(size), given)
 
 
@@ -61,8 +61,8 @@ def example(size: Size) -> tuple[Voxels, Voxels]:
     return np.asarray(found.sinograms[0]), angles
 
 
-def ring_rows(sinogram: Voxels, size: Size) -> list[Row]:
-    cases = {"vo-all": "remove_all_stripe", "vo-sorting": "remove_stripe_based_sorting"}
+def ring_rows(sinogram: Voxels, angles: Voxels, size: Size) -> list[Row]:
+    cases = {"vo-all": "remove_all_stripe", "auto": "remove_all_stripe", "vo-sorting": "remove_stripe_based_sorting"}
     rows = []
     for method, theirs in cases.items():
         settings = RingSettings(method, large_size=LARGE, small_size=SMALL)
@@ -70,8 +70,8 @@ def ring_rows(sinogram: Voxels, size: Size) -> list[Row]:
         if peer is None:
             rows.append(unavailable(method, "algotom", "it is not installed"))
             continue
-        arguments = (3.0, LARGE, SMALL) if method == "vo-all" else (SMALL, 1)
-        run = {"ours": partial(_clean, sinogram, settings), "algotom": partial(peer, sinogram, *arguments)}
+        arguments = (SMALL, 1) if method == "vo-sorting" else (3.0, LARGE, SMALL)
+        run = {"ours": partial(_clean, sinogram, settings, angles), "algotom": partial(peer, sinogram, *arguments)}
         taken = interleave(run, size.repeats)
         rows.append(shorter(method, "s", taken["ours"], "algotom", taken["algotom"]))
         if method == "vo-all":
@@ -92,24 +92,24 @@ def axis_rows(sinogram: Voxels, angles: Voxels, size: Size) -> list[Row]:
     return [shorter("axis by double wedge", "s", taken["ours"], "algotom", taken["algotom"])]
 
 
-def cuda_rows(sinogram: Voxels, size: Size, device: Device) -> list[Row]:
+def cuda_rows(sinogram: Voxels, angles: Voxels, size: Size, device: Device) -> list[Row]:
     """Many sinograms at once, on the device all the time."""
     stack = primitives(device).to_device(np.repeat(sinogram[None], 32, axis=0))
     rows = []
     for method in METHODS[1:]:
-        run = partial(_clean_and_wait, stack, RingSettings(method), device)
+        run = partial(_clean_and_wait, stack, RingSettings(method), device, angles)
         taken = interleave({method: run}, size.repeats)[method]
         rows.append(Row(f"{method} on CUDA", "time of a sinogram", "ms", 1000 * taken / len(stack), "", None, None))
     return rows
 
 
-def _clean_and_wait(stack: Array, settings: RingSettings, device: Device) -> None:
-    remove_rings(stack, settings, device)
+def _clean_and_wait(stack: Array, settings: RingSettings, device: Device, angles: Voxels) -> None:
+    remove_rings(stack, settings, device, angles_rad=angles)
     synchronize(device)
 
 
-def _clean(sinogram: Voxels, settings: RingSettings) -> object:
-    return remove_rings(sinogram[None], settings, choose("cpu"))
+def _clean(sinogram: Voxels, settings: RingSettings, angles: Voxels) -> object:
+    return remove_rings(sinogram[None], settings, choose("cpu"), angles_rad=angles)
 
 
 def _peer(module: str, name: str) -> Callable[..., object] | None:

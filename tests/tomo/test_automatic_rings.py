@@ -47,9 +47,12 @@ def with_rings(sinogram: Floats, kind: str, seed: int) -> tuple[Floats, Floats]:
     return sinogram + offsets, offsets
 
 
-def cleaned(sinogram: Floats, axis: float, device: Device, ring: RingSettings = AUTO) -> Voxels:
+def cleaned(
+    sinogram: Floats, axis: float, device: Device, ring: RingSettings = AUTO, angles: Floats | None = ANGLES
+) -> Voxels:
     room = primitives(device)
-    found = remove_rings(room.to_device(sinogram[None].astype(np.float32)), ring, device, np.array([axis]))
+    given = room.to_device(sinogram[None].astype(np.float32))
+    found = remove_rings(given, ring, device, np.array([axis]), angles)
     return np.asarray(room.to_host(found)[0])
 
 
@@ -79,9 +82,9 @@ def test_vo_all_wears_the_wall_off() -> None:
     assert wall_of(after, 157.3) < 0.7 * wall_of(before, 157.3)
 
 
-@pytest.mark.parametrize(("kind", "most"), [("single", 0.2), ("wide", 0.2)])
+@pytest.mark.parametrize(("kind", "most"), [("single", 0.14), ("wide", 0.17)])
 def test_rings_go(kind: str, most: float, device: Device) -> None:
-    """Of many scans more than four fifths; and hardly anything else changes."""
+    """Of many scans five sixths; and hardly anything else changes."""
     random, left = np.random.default_rng(4), []
     for seed in range(12):
         axis = random.uniform(150, 168)
@@ -90,7 +93,7 @@ def test_rings_go(kind: str, most: float, device: Device) -> None:
         after = np.median(cleaned(wrong, axis, device) - before, axis=0)
         is_ring = offsets != 0
         left.append(np.abs(after[is_ring]).mean() / np.abs(offsets[is_ring]).mean())
-        assert np.sqrt(np.mean(after[~is_ring] ** 2)) < 0.1 * np.sqrt(np.mean(offsets[is_ring] ** 2))
+        assert np.sqrt(np.mean(after[~is_ring] ** 2)) < 0.06 * np.sqrt(np.mean(offsets[is_ring] ** 2))
     assert np.mean(left) < most, left
 
 
@@ -99,7 +102,7 @@ def test_rings_go_from_a_pipe_and_its_wall_stays(device: Device) -> None:
     wrong, offsets = with_rings(before, "single", 5)
     after = cleaned(wrong, 157.3, device)
     left, is_ring = np.median(after - before, axis=0), offsets != 0
-    assert np.abs(left[is_ring]).mean() <= 0.3 * np.abs(offsets[is_ring]).mean()
+    assert np.abs(left[is_ring]).mean() <= 0.25 * np.abs(offsets[is_ring]).mean()
     assert wall_of(after, 157.3) == pytest.approx(wall_of(before, 157.3), rel=0.05)
 
 
@@ -173,23 +176,23 @@ def slice_of(sinogram: Floats, angles: Floats, axis: float) -> Voxels:
 @given(scans(), st.integers(0, 1000))
 def test_it_is_never_worse_than_nothing(scan: SinogramOfSample, seed: int) -> None:
     before, angles, axis, density = scan
-    change = cleaned(before, axis, choose("cpu")) - before
+    change = cleaned(before, axis, choose("cpu"), angles=angles) - before
     assert np.abs(slice_of(change, angles, axis)).max() <= 0.02 * density
     random, offsets = np.random.default_rng(seed), np.zeros(before.shape[1])
     offsets[random.choice(np.arange(4, len(offsets) - 4), 4, replace=False)] = random.uniform(-0.04, 0.04, 4)
     rings = np.broadcast_to(offsets, before.shape)
-    left = cleaned(before + rings, axis, choose("cpu")) - before
+    left = cleaned(before + rings, axis, choose("cpu"), angles=angles) - before
     assert np.std(slice_of(left, angles, axis)) <= 1.02 * np.std(slice_of(rings, angles, axis)) + 1e-3 * density
 
 
 @pytest.mark.parametrize("column", [36, 37, 39, 42])
 def test_the_top_of_a_narrow_sample_is_no_part_of_a_ring(column: int) -> None:
     """Beside rings at the top of a cylinder, where all columns are nearly as high, hardly anything changes."""
-    before, _, axis, _ = cylinder(236, 73, 36.0, 21.5, 2.0, None)
+    before, angles, axis, _ = cylinder(236, 73, 36.0, 21.5, 2.0, None)
     before = before + np.random.default_rng(0).normal(0, 0.0005, before.shape)
     offsets = np.zeros(73)
     offsets[[column, column + 5]] = 0.0122, 0.0221
-    left = np.median(cleaned(before + offsets, axis, choose("cpu")) - before, axis=0)
+    left = np.median(cleaned(before + offsets, axis, choose("cpu"), angles=angles) - before, axis=0)
     assert np.abs(left).max() < 0.0122
 
 
@@ -200,7 +203,7 @@ def test_the_edge_of_a_sample_stays_where_its_other_side_is_not_seen(time_limit:
     if time_limit:
         before -= 0.0025 * ellipse_sinogram(angles, 280, 33.2, (160 - time_limit, 160 - time_limit))
     before = (before + np.random.default_rng(0).normal(0, 0.005, before.shape)).astype(np.float32)
-    np.testing.assert_array_equal(cleaned(before.astype(np.float64), 33.2, device), before)
+    np.testing.assert_array_equal(cleaned(before.astype(np.float64), 33.2, device, angles=angles), before)
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.005])

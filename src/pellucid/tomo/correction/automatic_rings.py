@@ -1,7 +1,7 @@
 """Ring removal that measures first: it corrects the columns that are wrong, and leaves the others as they are.
 
 Here: the method "auto" on a device.
-Not here: what is measured, and what it means (reference.stripes), the other methods (rings).
+Not here: what is measured, and what it means (reference.stripes, reference.slice_rings), the other methods (rings).
 
 Columns that do not follow the sample are replaced first, like Vo's algorithm 6 does. Of the others, each wrong one
 loses its offset, and nothing else changes.
@@ -9,20 +9,29 @@ loses its offset, and nothing else changes.
 
 import numpy as np
 
-from pellucid.device import Array, Device, launch, primitives
+from pellucid.device import Array, Device, LaunchRange, launch, primitives
 from pellucid.formats.protocol import Voxels
-from pellucid.tomo.correction.rings import RingSettings, fill_dead, sort_columns
+from pellucid.tomo.correction.rings import RingSettings, fill_dead, running_medians, sort_columns
+from pellucid.tomo.methods.filters import RowEnds, filter_sinograms
 from pellucid.tomo.reference.rings import Floats, Mask
+from pellucid.tomo.reference.slice_rings import LEVEL_COLUMNS, AxisLines, SliceRings
 from pellucid.tomo.reference.stripes import PARTS, Stripes, erratic_columns, good_neighbours, ignores_sample
 
 
-def remove_measured(sinograms: Array, settings: RingSettings, axes: Voxels, device: Device) -> Array:
-    """Sinograms (slice, view, column) without rings. axes: the column of the axis, of every slice."""
+def remove_measured(
+    sinograms: Array, settings: RingSettings, axes: Voxels, device: Device, angles_rad: Floats | None = None
+) -> Array:
+    """Sinograms (slice, view, column) without rings. axes: the column of the axis, of every slice. angles_rad: of the
+    views; without them rings are only measured in the sinograms."""
     size, views = settings.large_size or 1, sinograms.shape[1]
     sinograms = _without_erratic(sinograms, size, device)
     steps, spreads = _measured(sinograms, device)
     facts = zip(steps, spreads, axes.tolist(), strict=True)
     found = [Stripes.of(step, spread, size, views, axis) for step, spread, axis in facts]
+    if angles_rad is not None:
+        lines = AxisLines.of(angles_rad)
+        circles = zip(found, _circles(sinograms, lines, axes, device), axes.tolist(), strict=True)
+        found = [SliceRings.of(circle, lines, size, axis).corrected(stripes) for stripes, circle, axis in circles]
     offsets = np.stack([stripes.rough_offsets for stripes in found]).astype(np.float32)
     _find_offsets(sinograms, found, offsets, device)
     return _less(sinograms, offsets, device)
@@ -63,6 +72,42 @@ def _measured(sinograms: Array, device: Device) -> tuple[Voxels, Voxels]:
         middles.append(middle)
         spreads.append(high - low)
     return np.stack(middles, axis=1), np.median(spreads, axis=0)
+
+
+def _circles(sinograms: Array, lines: AxisLines, axes: Voxels, device: Device) -> Voxels:
+    """reference.slice_rings.along_circles of every slice, as (slice, 1 + part, column)."""
+    level = _level_lines(sinograms, lines, axes, device)
+    count = level.shape[2]
+    parts = [np.arange(count), *np.array_split(np.arange(count), min(PARTS, count))]
+    middles = []
+    for part in parts:
+        ranked, _ = sort_columns(level[:, :, part[0] : part[-1] + 1].copy(), device)
+        middles.append(_rank(ranked, 0.5, device))
+    return np.stack(middles, axis=1).astype(np.float64)
+
+
+def _level_lines(sinograms: Array, lines: AxisLines, axes: Voxels, device: Device) -> Array:
+    """The slices along lines through the axis less their running medians, as (slice, column, line)."""
+    from pellucid.tomo.kernels import axis_lines as kernels
+    from pellucid.tomo.kernels.rings import turn
+
+    room, (slices, _, columns) = primitives(device), sinograms.shape
+    filtered = filter_sinograms(sinograms, "ramachandran", device=device, ends=RowEnds(axes=axes))
+    count = len(lines.cosines)
+    values = room.empty((slices, count, columns), np.float32)
+    kind = np.float32 if device.is_cuda else np.float64
+    places = [room.to_device(array.astype(kind)) for array in (axes, lines.cosines)]
+    inputs = [filtered, *places, room.to_device(lines.weights.astype(np.float32))]
+    if device.is_cuda:
+        launch(kernels.sum_places, (count, slices, columns), inputs=inputs, outputs=[values], device=device)
+    else:
+        some = LaunchRange((count, slices), heft=sinograms[0].size)
+        launch(kernels.sum_lines_cpu(), some, inputs=inputs, outputs=[values], device=device)
+    turned, level = (room.empty((slices, columns, count), np.float32) for _ in range(2))
+    launch(turn, (count, slices, columns), inputs=[values], outputs=[turned], device=device)
+    medians = running_medians(turned, LEVEL_COLUMNS, device)
+    launch(kernels.subtract, (columns, slices, count), inputs=[turned, medians], outputs=[level], device=device)
+    return level
 
 
 def _find_offsets(sinograms: Array, found: list[Stripes], offsets: Voxels, device: Device) -> None:

@@ -78,12 +78,16 @@ def _odd(size: float) -> int:
 
 
 def remove_rings(
-    sinograms: Array, settings: RingSettings, device: Device | None = None, axes: Voxels | None = None
+    sinograms: Array,
+    settings: RingSettings,
+    device: Device | None = None,
+    axes: Voxels | None = None,
+    angles_rad: Floats | None = None,
 ) -> Array:
     """Sinograms (slice, view, column) of a device without rings; everything in them has to be finite.
 
     axes: the column of the axis of every slice, which "auto" needs to know rings from what is concentric; by default
-    the middle.
+    the middle. angles_rad: of the views, with which "auto" sees the slice too, and finds more rings.
     """
     device = device or choose()
     settings = settings.fitted(sinograms.shape[2])
@@ -93,7 +97,7 @@ def remove_rings(
         from pellucid.tomo.correction.automatic_rings import remove_measured
 
         middle = np.full(len(sinograms), (sinograms.shape[2] - 1) / 2)
-        return remove_measured(sinograms, settings, middle if axes is None else axes, device)
+        return remove_measured(sinograms, settings, middle if axes is None else axes, device, angles_rad)
     if settings.method == "titarenko":
         return remove_regularized(sinograms, settings.strength, device)
     if settings.method == "fourier-wavelet":

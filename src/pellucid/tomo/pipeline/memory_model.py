@@ -130,6 +130,9 @@ def card_bytes(size: SlabSize, recipe: Recipe, count: int) -> int:
     joined = 4 * count * size.joined_views * size.edge
     correcting = count * size.views * size.columns * size.raw_itemsize + own
     cleaning = own * (1 + (RING_COPIES if recipe.rings.method != "none" else 0) + (1 if recipe.zingers else 0))
+    if recipe.rings.method == "auto":  # The sinograms, those in work and filtered ones, and their transforms.
+        length = padded_length(size.columns, "auto")
+        cleaning = max(cleaning, 4 * own + 3 * max(BATCH_BYTES["cuda"], 4 * size.views * length))
     joining = own + joined if size.edge > size.columns else 0
     return max(correcting, cleaning, joining, joined + 4 * count * size.edge**2 + _card_work(size, recipe, count))
 

@@ -190,7 +190,7 @@ def corrected(
         account.note_light(measured, calibration.first_row)
         sinograms = mended(measured, scan.angles_rad, plan.recipe, device)
     with account.timing("rings", device):
-        cleaned = _cleaned(sinograms, plan, account, axes)
+        cleaned = _cleaned(sinograms, plan, account, axes, scan.angles_rad)
     return (
         join_opposite_views(cleaned, plan.offset, OppositeViews.of(scan.angles_rad), device) if plan.offset else cleaned
     )
@@ -207,7 +207,7 @@ def mended(measured: Correction, angles_rad: Floats, recipe: Recipe, device: Dev
     return sinograms
 
 
-def _cleaned(sinograms: Array, plan: SlabPlan, account: SlabStatistics, axes: Floats) -> Array:
+def _cleaned(sinograms: Array, plan: SlabPlan, account: SlabStatistics, axes: Floats, angles_rad: Floats) -> Array:
     """Without zingers and rings. On the CPU in place, so that a step takes no more besides than one slice."""
     parts = [slice(None)] if plan.device.is_cuda else [slice(n, n + 1) for n in range(len(sinograms))]
     for part in parts:
@@ -215,7 +215,7 @@ def _cleaned(sinograms: Array, plan: SlabPlan, account: SlabStatistics, axes: Fl
         if plan.recipe.zingers:
             cleaned, count = remove_zingers(cleaned, plan.recipe.zingers, device=plan.device)
             account.zingers += count
-        cleaned = remove_rings(cleaned, plan.recipe.rings, plan.device, axes[part])
+        cleaned = remove_rings(cleaned, plan.recipe.rings, plan.device, axes[part], angles_rad)
         if plan.device.is_cuda:
             return cleaned
         sinograms[part] = cleaned

@@ -42,6 +42,9 @@ SLOPE_COLUMNS = 25
 """A slope of the sample is the median over so many columns. Without this, a ring on a slope does not stand out from
 both sides: of rings of 2 to 4 columns in foams 32 % are left, with it 17 %. With 11 columns more of the sample counts
 as rings, with 35 more rings are left."""
+CENTRE, CENTRE_SHARE, CENTRE_TIMES, CENTRE_COLUMNS = 3.0, 0.3, 4.0, 50.0
+"""Columns beside the axis that are their own mirror image within its error: what is less than this share of all that
+they see is a ring, more may be a thin sample, and less than so many times the usual so near is texture."""
 SAME_RING = 0.5
 """Of the height of a ring that was found: columns next to it that are as high belong to it too."""
 MIN_SMOOTHING = 0.6
@@ -65,11 +68,18 @@ SMOOTH = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Stripes:
-    """Of one sinogram. profile: what is constant over the views, against neighbouring columns. concentric: the part of
-    it that is the sample's. is_wrong: the columns whose remainder stands out."""
+    """Of one sinogram.
+
+    profile: what is constant over the views, against neighbouring columns. concentric: the part of it that is the
+    sample's. shape: the profile, not against neighbours. heights: how far the remainder stands out from both sides.
+    noise: what that has to exceed where the slice shows a ring too. is_wrong: the columns where it is a ring.
+    """
 
     profile: Floats
     concentric: Floats
+    shape: Floats
+    heights: Floats
+    noise: Floats
     is_wrong: Mask
 
     @classmethod
@@ -77,7 +87,7 @@ class Stripes:
         """steps, spread: as measured(), of so many views; size: columns to compare with; axis: its column."""
         shape, *shapes = np.cumsum(np.vstack([np.median(steps, axis=0), steps]), axis=1)
         profile = against_neighbours(shape, size)
-        kept = concentric(profile, axis)
+        kept = np.where(faint_centre(profile, shape, axis), 0.0, concentric(profile, axis))
         level = without_slopes(shape)
         heights = {widest: spike_heights(level, kept, widest) for widest in WRONG_TIMES_BEND}
         error = np.maximum(spread, np.median(spread)) * QUARTILES_TO_MEDIAN_ERROR / np.sqrt(2 * views)
@@ -97,7 +107,8 @@ class Stripes:
         # It is not known whether these stand out from both sides, or are the edge of the sample.
         found[:WIDEST] = found[-WIDEST:] = False
         whole = whole_rings(found, np.where(heights[WIDEST] > sigmas * error, heights[WIDEST], 0.0))
-        return cls(profile, kept, smoothing_rings(shape - kept, whole))
+        noise = np.maximum.reduce((sigmas * error, WRONG_SHARE_OF_LINE * line, least))
+        return cls(profile, kept, shape, heights[WIDEST], noise, smoothing_rings(shape - kept, whole))
 
     @property
     def are_dense(self) -> bool:
@@ -232,6 +243,13 @@ def concentric(profile: Floats, axis: float) -> Floats:
     beside = NARROWEST * np.maximum(np.abs(np.roll(profile, 1)), np.abs(np.roll(profile, -1)))
     kept = np.clip(np.clip(profile, np.minimum(low, 0), np.maximum(high, 0)), -beside, beside)
     return np.where(near & is_seen, kept, 0.0)
+
+
+def faint_centre(profile: Floats, shape: Floats, axis: float) -> Mask:
+    """Columns at the axis that see much more than what is the same in all views, where that stands out clearly."""
+    away, height = np.abs(np.arange(len(profile)) - axis), np.abs(profile)
+    is_clear = height > CENTRE_TIMES * np.median(height[away < CENTRE_COLUMNS])
+    return np.asarray((away < CENTRE) & is_clear & (height < CENTRE_SHARE * (shape - shape.min())))
 
 
 def erratic_columns(restless: Floats, size: int) -> Mask:
