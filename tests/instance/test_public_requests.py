@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from typing import Any
 
 from starlette.types import Message, Receive, Scope, Send
 
@@ -25,14 +24,17 @@ async def nothing() -> Message:
 
 
 async def asked(app: ConnectionMiddleware, address: tuple[str, int]) -> int:
-    statuses: list[Any] = []
+    answers: list[Message] = []
 
     async def send(message: Message) -> None:
-        statuses.append(message.get("status"))
+        answers.append(message)
 
     scope: Scope = {"type": "http", "client": address, "capability": None, "headers": [], "path": "/", "method": "GET"}
     await app(scope, nothing, send)
-    return int(statuses[0])
+    status = int(answers[0]["status"])
+    # Further requests on the connection of one that was refused are not even read.
+    assert ((b"connection", b"close") in answers[0]["headers"]) is (status == 429)
+    return status
 
 
 def test_only_the_user_who_sends_many_waits() -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from pellucid.transport.connections import ConnectionRegistry
 from pellucid.transport.peer_user import Peer, peer_of
 
-BACKLOG = 2048
+BACKLOG = 4096
 AT_ONCE = 128
 """Connections that are accepted before anything else has its turn."""
 DESCRIPTORS_PER_QUEUED = 4

@@ -215,8 +215,10 @@ async def refuse(scope: Scope, receive: Receive, send: Send, error: PellucidErro
         code = TRY_AGAIN_LATER if isinstance(error, TooManyRequests) else POLICY_VIOLATION
         await send({"type": "websocket.close", "code": code, "reason": error.what})
         return
-    # The body is not read: the connection cannot be used for another request.
-    headers = CLOSE if _has_body(scope) else None
+    # The body is not read: the connection cannot be used for another request. Nor should one be used on which more
+    # requests without access may have come already: refusing each of them takes time too.
+    is_last = _has_body(scope) or (isinstance(error, TooManyRequests) and scope["capability"] is None)
+    headers = CLOSE if is_last else None
     answer = refusal_response(scope, error, STATUSES.get(type(error), BAD_REQUEST), headers)
     await answer(scope, receive, send)
 
