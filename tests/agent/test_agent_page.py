@@ -136,10 +136,10 @@ def test_an_empty_viewer_opens_the_files_that_the_agents_page_shows(page: Page, 
     expect(card(page, "viewer")).to_contain_text("It was stopped")
 
 
-def test_a_scan_is_reconstructed_and_the_volume_opened(page: Page) -> None:
+def test_a_scan_is_reconstructed_as_a_task_and_the_volume_opened(page: Page) -> None:
     choose(page, "scan.h5")
     expect(page.locator("#chosen")).to_contain_text(re.compile(r"36 over .*°, 3 flats, 2 darks"), timeout=TIMEOUT_MS)
-    press(page, "Reconstruct")
+    press(page, "Reconstruct as a task")
     page.get_by_label("Axis").fill("22.7")
     page.get_by_label("More options").fill("--workers 1 --device cpu")
     press(page, "Start")

@@ -71,6 +71,8 @@ def test_of_this_machine_only_gpus_are_reported_that_it_has(
         (ViewerRequest(source="s3://bucket/scans/rock.zarr"), "rock"),
         (ViewerRequest(source="/data/slices/"), "slices"),
         (ViewerRequest(source="/data/scan.h5", name="mine"), "mine"),
+        (ViewerRequest(scan="/data/scan.h5"), "Reconstruction of scan.h5"),
+        (ViewerRequest(scan="/data/scan.h5", name="mine"), "mine"),
         (ViewerRequest(), "viewer"),
     ],
 )

@@ -6,6 +6,7 @@ import { contentAddress } from "./api";
 import { folderOf } from "./commands";
 import { useAgent } from "./context";
 import { batchSummary, formatTime, isOver, resourcesText, statusText } from "./jobs";
+import { openTab } from "./opening";
 import type { Job } from "./protocol";
 import { TrainingDialog } from "./TrainingDialog";
 
@@ -106,20 +107,6 @@ function ResultButton({ result }: { result: string }): ReactNode {
   const show = (): Promise<unknown> =>
     DISPLAYABLE.test(result) ? openTab(() => api.ticketFor(contentAddress(result, true))) : api.startViewer({ source: result, roots: [folderOf(result)] }).then(refreshJobs);
   return <Button onClick={() => void attempt(show)}>Open result</Button>;
-}
-
-/** The tab is opened at once: later the browser would block it. */
-async function openTab(address: () => Promise<string>): Promise<void> {
-  const tab = window.open("", "_blank");
-  try {
-    const href = new URL(await address(), document.baseURI).href;
-    if (!tab) throw new Error("The browser blocked the new tab. Allow pop-ups for this page.");
-    tab.opener = null;
-    tab.location.replace(href);
-  } catch (error) {
-    tab?.close();
-    throw error;
-  }
 }
 
 export function BatchCard({ jobs, onLog }: { jobs: readonly Job[]; onLog: (job: Job) => void }): ReactNode {

@@ -1,4 +1,4 @@
-// The selected files. Here: what is in one, and what can be done with it or with several. Not here: the forms (ViewerDialog, TaskDialog).
+// The selected files. Here: what is in one, and what can be done with it or with several. Not here: the forms (ViewerDialog, TaskDialog), tabs (opening.ts).
 
 import { useEffect, useEffectEvent, useState, type ReactNode } from "react";
 import { Button } from "../components/Button";
@@ -7,6 +7,7 @@ import { binaryBytes, short, unitText } from "../geometry/measures";
 import { contentAddress } from "./api";
 import type { CommandName } from "./commands";
 import { errorText, useAgent } from "./context";
+import { addressWhenRunning, openTab } from "./opening";
 import type { FileEntry, FileInfo, ScanInfo, VolumeInfo } from "./protocol";
 import { TaskDialog } from "./TaskDialog";
 import { ViewerDialog } from "./ViewerDialog";
@@ -41,7 +42,7 @@ function OneFile({ entry, onRead }: { entry: FileEntry; onRead: () => void }): R
           ))}
         </dl>
       ) : null}
-      <Actions entries={[entry]} info={info} commands={info ? ["convert", ...(info.scan ? (["reconstruct", "denoise"] as const) : []), "render", "slices", "mesh", "share"] : ["share"]} />
+      <Actions entries={[entry]} info={info} commands={info ? ["convert", ...(info.scan ? (["denoise"] as const) : []), "render", "slices", "mesh", "share"] : ["share"]} />
     </>
   );
 }
@@ -97,7 +98,7 @@ function volumeFacts(volumes: readonly VolumeInfo[]): [string, string][] {
 
 const BUTTONS: Record<CommandName, { label: string; title: string }> = {
   convert: { label: "Convert", title: "Convert to another format" },
-  reconstruct: { label: "Reconstruct", title: "Reconstruct the volume of a scan" },
+  reconstruct: { label: "Reconstruct", title: "Reconstruct the volume of each scan" },
   denoise: { label: "Denoise", title: "Reconstruct a scan with less noise, by a network that learns from it" },
   render: { label: "Image", title: "Render an image" },
   slices: { label: "Slices", title: "Make a contact sheet of slices" },
@@ -113,14 +114,16 @@ interface ActionsProps {
 
 function Actions({ entries, info, commands }: ActionsProps): ReactNode {
   const { api, attempt } = useAgent();
-  const [open, setOpen] = useState<CommandName | "viewer" | null>(null);
+  const [open, setOpen] = useState<CommandName | "viewer" | "workbench" | null>(null);
   const [first] = entries;
   const single = entries.length === 1 && first ? first : null;
+  const scan = single && info?.scan ? single : null;
   const close = (): void => setOpen(null);
   return (
     <div className="agent-actions">
+      {scan ? <ReconstructButton scan={scan.path} onAsk={() => setOpen("workbench")} /> : null}
       {single && ["volume", "mesh", "points"].includes(single.kind) ? (
-        <Button look="main" onClick={() => setOpen("viewer")}>
+        <Button look={scan ? "normal" : "main"} onClick={() => setOpen("viewer")}>
           View
         </Button>
       ) : null}
@@ -130,8 +133,34 @@ function Actions({ entries, info, commands }: ActionsProps): ReactNode {
         </Button>
       ))}
       {single ? <Button onClick={() => void attempt(async () => follow(await api.ticketFor(contentAddress(single.path)), ""))}>Download</Button> : null}
-      {open === "viewer" && single ? <ViewerDialog path={single.path} info={info} onClose={close} /> : null}
-      {open && open !== "viewer" ? <TaskDialog name={open} files={entries.map(({ path }) => path)} info={info} onClose={close} /> : null}
+      {scan ? (
+        <Button look="plain" title="Reconstruct in the background, with settings from a form" onClick={() => setOpen("reconstruct")}>
+          Reconstruct as a task
+        </Button>
+      ) : null}
+      {(open === "viewer" || open === "workbench") && single ? <ViewerDialog path={single.path} info={info} isScan={open === "workbench"} onClose={close} /> : null}
+      {open && open !== "viewer" && open !== "workbench" ? <TaskDialog name={open} files={entries.map(({ path }) => path)} info={info} onClose={close} /> : null}
     </div>
+  );
+}
+
+/** A viewer of this machine begins at once, and opens when it is ready. onAsk: elsewhere it may have to wait, for resources that are chosen. */
+function ReconstructButton({ scan, onAsk }: { scan: string; onAsk: () => void }): ReactNode {
+  const { api, about, attempt, refreshJobs } = useAgent();
+  const [isStarting, setStarting] = useState(false);
+  const address = async (): Promise<string> => {
+    const job = await api.startViewer({ scan });
+    await refreshJobs();
+    return addressWhenRunning(api, job);
+  };
+  const start = async (): Promise<void> => {
+    setStarting(true);
+    await attempt(() => openTab(address, "Starting the viewer…"));
+    setStarting(false);
+  };
+  return (
+    <Button look="main" title="Open the scan in a viewer to choose settings and reconstruct it" isDisabled={isStarting} onClick={() => (about.scheduler === "local" ? void start() : onAsk())}>
+      Reconstruct
+    </Button>
   );
 }

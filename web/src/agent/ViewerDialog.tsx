@@ -13,10 +13,12 @@ import { parseResources, parseShape } from "./resources";
 interface ViewerDialogProps {
   path?: string;
   info?: FileInfo | null;
+  /** Its page opens the reconstruction of this scan. */
+  isScan?: boolean;
   onClose: () => void;
 }
 
-export function ViewerDialog({ path = "", info = null, onClose }: ViewerDialogProps): ReactNode {
+export function ViewerDialog({ path = "", info = null, isScan = false, onClose }: ViewerDialogProps): ReactNode {
   const { api, refreshJobs } = useAgent();
   const largest = largestVolume(info);
   const [shape, setShape] = useState(largest?.shape.join(", ") ?? "");
@@ -25,15 +27,15 @@ export function ViewerDialog({ path = "", info = null, onClose }: ViewerDialogPr
   const dtypes = DTYPES.includes(dtype) ? DTYPES : [...DTYPES, dtype];
   const start = async ({ source, ...values }: Record<string, string>): Promise<void> => {
     await api.startViewer({
-      ...(source ? { source, roots: [folderOf(source.replace(/:.*$/, ""))] } : {}),
+      ...(isScan ? { scan: path } : source ? { source, roots: [folderOf(source.replace(/:.*$/, ""))] } : {}),
       ...(shape ? { shape: parseShape(shape), dtype } : {}),
       ...parseResources(values),
     });
     await refreshJobs();
   };
   return (
-    <FormDialog title="New viewer" submitLabel="Start" onSubmit={start} onClose={onClose}>
-      <TextInput name="source" label="File" example="optional" initial={locationOf(path, info)} />
+    <FormDialog title={isScan ? `Reconstruct ${path.slice(path.lastIndexOf("/") + 1)}` : "New viewer"} submitLabel="Start" onSubmit={start} onClose={onClose}>
+      {isScan ? null : <TextInput name="source" label="File" example="optional" initial={locationOf(path, info)} />}
       <div className="agent-fields">
         <label className="agent-field">
           <span>Size (z, y, x)</span>

@@ -36,6 +36,8 @@ export class AgentApi {
   readonly listFolder = (folder: string): Promise<FolderListing> => this.json("GET", `api/files?${query({ folder })}`);
   readonly fileInfo = (path: string): Promise<FileInfo> => this.json("GET", `api/files/info?${query({ path })}`);
   readonly jobs = (): Promise<Job[]> => this.json("GET", "api/jobs");
+  /** Once it is in another phase than before, or after half a minute. */
+  readonly changedJob = ({ id, state }: Job): Promise<Job> => this.json("GET", `api/jobs/${id}?${query({ not_phase: state.phase, wait_s: "30" })}`);
   readonly startViewer = (request: ViewerRequest): Promise<Job> => this.json("POST", "api/instances", request);
   readonly startBatch = (request: BatchRequest): Promise<Job[]> => this.json("POST", "api/batches", request);
   readonly stopJob = (id: string): Promise<Job> => this.json("DELETE", `api/jobs/${id}`);

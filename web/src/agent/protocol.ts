@@ -117,6 +117,8 @@ interface Placement {
 
 export interface ViewerRequest extends Placement {
   source?: string;
+  /** Whose reconstruction its page opens at first. */
+  scan?: string;
   roots?: string[];
   shape?: number[];
   dtype?: string;

@@ -42,8 +42,8 @@ class Overrides:
 @dataclass(frozen=True)
 class ViewerRequest:
     """gpus: None to have it estimated from shape and dtype; 0 for a viewer on the CPU. memory_bytes, cores: 0 for an
-    estimate. source: what is shown at first. roots: what the page may open; without any, what the agent's own page
-    shows. idle_timeout_s: it ends after so long without use.
+    estimate. source: what is shown at first. scan: whose reconstruction the page opens at first. roots: what the page
+    may open; without any, what the agent's own page shows. idle_timeout_s: it ends after so long without use.
     """
 
     gpus: int | None = None
@@ -58,12 +58,15 @@ class ViewerRequest:
     roots: tuple[str, ...] = ()
     idle_timeout_s: float = IDLE_TIMEOUT_S
     overrides: Overrides = Overrides()
+    scan: str = ""
 
     def __post_init__(self) -> None:
         check_storable(self, "the request")
 
     @property
     def title(self) -> str:
+        if self.scan and not self.name:
+            return f"Reconstruction of {PurePath(self.scan).name}"
         return self.name or (Location.parse(self.source).name if self.source else "viewer")
 
     @property
@@ -90,7 +93,8 @@ class ViewerRequest:
 @dataclass(frozen=True)
 class ViewerJobOptions:
     """The options of a viewer's process. is_remote: whether it may be on another machine than its agent. minutes:
-    its time limit; 0 for none. max_bytes: of arrays that it is made for. roots: what the page may open."""
+    its time limit; 0 for none. max_bytes: of arrays that it is made for. roots: what the page may open. scan: whose
+    reconstruction the page opens at first."""
 
     source: str | None
     state: str
@@ -101,12 +105,13 @@ class ViewerJobOptions:
     max_bytes: int
     is_remote: bool
     minutes: int
+    scan: str = ""
 
     @classmethod
     def of(cls, request: ViewerRequest, site: Site, minutes: int) -> "ViewerJobOptions":
         return cls(
             request.source, request.state, request.device, request.folders(site), request.idle_timeout_s,
-            request.overrides, request.nbytes, site.scheduler != "local", minutes,
+            request.overrides, request.nbytes, site.scheduler != "local", minutes, request.scan,
         )  # fmt: skip
 
 

@@ -114,7 +114,7 @@ def _begun(folder: Path, request: ViewerJobOptions, device: str | None) -> "tupl
         # Only where the agent may be on another machine does anyone have to be let in from there.
         certificate = make_certificate(folder) if request.is_remote else None
         setup = SessionOptions(
-            device, request.roots, request.idle_timeout_s, max_bytes=request.max_bytes, ahead=ahead,
+            device, request.roots, request.idle_timeout_s, max_bytes=request.max_bytes, ahead=ahead, scan=request.scan,
             runner=ViewerTasks(folder, is_here=not request.is_remote, overrides=request.overrides),
         )  # fmt: skip
         return Instance(request.source, setup, 0, request.state, certificate), certificate
