@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pellucid.formats.protocol import Voxels
 from pellucid.instance.access.guest_limits import MAX_GUEST_SLICE_PIXELS
 from pellucid.instance.scene import slice_views
 from pellucid.instance.scene.slice_plans import plan_slice
@@ -110,6 +111,32 @@ def test_an_oblique_slice_follows_its_plane(page: Page) -> None:
     page.patch("slices", 0, "point", value=[11.5, 11.5, 12.0])
     moved = exact(page, "oblique")
     assert moved.header["place"]["origin"][2] == pytest.approx(12.0) and (moved.rgb != shown.rgb).any()
+    page.patch("slices", 0, value=None)
+    page.hear_text("state")
+
+
+def zoomed(voxels: Voxels) -> Voxels:
+    """What lies between the voxels of a slice, too, to its faces: 25 values along each edge of one."""
+    at = (np.arange(EDGE * 25) + 0.5) / 25 - 0.5
+    columns = np.array([np.interp(at, np.arange(EDGE), row) for row in voxels])
+    return np.array([np.interp(at, np.arange(EDGE), column) for column in columns.T])
+
+
+def test_an_oblique_slice_has_a_window_of_the_values_where_it_is_cut(page: Page, instance: Instance) -> None:
+    """A plane across z, through a layer of voxels, and between two layers."""
+    plane = SliceLayer(page.scene.volumes[0].source, (11.5, 11.5, 8.0), (0.0, 0.0, 1.0))
+    asked = {"axis": "oblique", "percents": [1, 99]}
+    with http(instance) as client:
+        assert client.post("/api/slices/window", json=asked).json()["what"] == "The scene has no oblique slice."
+        for z, values in ((8.0, VOXELS[8]), (8.5, (VOXELS[8].astype(float) + VOXELS[9]) / 2)):
+            page.patch("slices", 0, value=asdict(replace(plane, point=(11.5, 11.5, z))))
+            page.hear_text("state")
+            for percents in ((1, 99), (0, 100)):
+                found = client.post("/api/slices/window", json=asked | {"percents": percents}).json()
+                expected = np.percentile(zoomed(values), percents)
+                np.testing.assert_allclose((found["low"], found["high"]), expected, rtol=0.01)
+        refused = client.post("/api/slices/window", json={"axis": "x"}).json()
+        assert refused["what"] == "The request does not say which slice across x."
     page.patch("slices", 0, value=None)
     page.hear_text("state")
 

@@ -3,6 +3,7 @@
 import io
 from base64 import b64decode
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from PIL import Image
 from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
 
 from pellucid.formats.protocol import Voxels
+from pellucid.volume.interpolate import trilinear
 from pellucid.volume.sample_volume import sample
 from tests.shared_browser import SCALE
 from tests.waiting import wait_until
@@ -80,7 +82,7 @@ def test_a_slice_has_a_grey_window_and_colours_on_request(slices: Page) -> None:
     wait_until(lambda: np.array_equal(image(page, "z"), first))
 
 
-def test_a_thick_slice_is_the_mean_or_the_largest_of_several(slices: Page) -> None:
+def test_a_thick_slice_is_the_mean_the_largest_or_the_smallest_of_several(slices: Page) -> None:
     page, thin = slices, image(slices, "y")
     page.get_by_role("button", name="Display of the slice across y").click()
     controls = page.get_by_role("dialog", name="Display of slices across y")
@@ -91,6 +93,10 @@ def test_a_thick_slice_is_the_mean_or_the_largest_of_several(slices: Page) -> No
     wait_for_scene(page, "scene.volumes[0].slice_options[1].projection === 'max'")
     expect(page.locator(".slice.is-y .slice-name")).to_contain_text("max of 9")
     wait_until(lambda: image(page, "y").mean() > thin.mean() + 10)
+    controls.get_by_role("button", name="Min", exact=True).click()
+    wait_for_scene(page, "scene.volumes[0].slice_options[1].projection === 'min'")
+    expect(page.locator(".slice.is-y .slice-name")).to_contain_text("min of 9")
+    wait_until(lambda: image(page, "y").mean() < thin.mean() - 2)
     controls.get_by_label("Thickness (slices), number").fill("1")
     page.keyboard.press("Enter")
     wait_until(lambda: np.array_equal(image(page, "y"), thin))
@@ -189,6 +195,45 @@ def test_an_oblique_slice_is_dragged_and_tilted_in_the_scene(slices: Page) -> No
     page.get_by_role("button", name="Close the oblique slice").click()
     wait_for_scene(page, "scene.slices.length === 0")
     expect(page.get_by_role("slider", name="Slice across")).to_have_count(3)
+
+
+def test_an_oblique_slice_has_a_window_of_its_own_values(slices: Page) -> None:
+    """The plane passes through the middle voxel along a diagonal of z and y; the volume's own ends are others."""
+    page = slices
+    page.get_by_role("button", name="Oblique slice", exact=True).click()
+    wait_for_scene(page, "scene.slices.length === 1")
+    wait_until(lambda: page.locator(".slice.is-oblique canvas").count() == 1 and is_exact(page, "oblique"))
+    before = image(page, "oblique")
+    cut = scene(page)["scene"]["slices"][0]
+    page.get_by_role("button", name="Display of the slice at an angle").click()
+    controls = page.get_by_role("dialog", name="Display of the oblique slice")
+    controls.get_by_role("button", name="1–99 %").click()
+    wait_for_scene(page, "scene.slices[0].slice_options.window !== null")
+    shown = scene(page)["scene"]
+    assert shown["slices"][0]["slice_options"]["window"] == pytest.approx(percentiles_on_plane(cut, (1, 99)), rel=0.01)
+    assert [one["window"] for one in shown["volumes"][0]["slice_options"]] == [None, None, None]
+    wait_until(lambda: is_exact(page, "oblique") and not np.array_equal(image(page, "oblique"), before))
+    narrow = shown["slices"][0]["slice_options"]["window"]
+    controls.get_by_role("button", name="Min–max").click()
+    claim = "scene.slices[0].slice_options.window[0] <= given[0] && scene.slices[0].slice_options.window[1] > given[1]"
+    wait_for_scene(page, claim, narrow)
+    controls.get_by_role("button", name="Auto").click()
+    wait_for_scene(page, "scene.slices[0].slice_options.window === null")
+    page.get_by_role("button", name="Close the oblique slice").click()
+    wait_for_scene(page, "scene.slices.length === 0")
+
+
+def percentiles_on_plane(cut: dict[str, Any], percents: tuple[float, float]) -> list[float]:
+    """Of the values on a plane through the volume, from many places on it."""
+    normal = np.asarray(cut["normal"]) / np.linalg.norm(cut["normal"])
+    first = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal))])
+    first /= np.linalg.norm(first)
+    at = np.arange(-EDGE, EDGE, 0.05)
+    places = cut["point"] + at[:, None, None] * first + at[:, None] * np.cross(normal, first)
+    zyx = places.reshape(-1, 3)[:, ::-1]
+    inside = ((zyx >= -0.5) & (zyx <= EDGE - 0.5)).all(axis=1)
+    found: list[float] = np.percentile(trilinear(VOXELS, zyx[inside]), percents).tolist()
+    return found
 
 
 def test_distances_are_measured_on_a_slice_with_their_profile(slices: Page) -> None:

@@ -1172,11 +1172,12 @@ export interface ReconstructionRequest {
   readonly crop?: readonly [readonly [number, number], readonly [number, number]] | null;
 }
 
-/** POST /api/slices/window: the grey window of a slice across an axis.
+/** POST /api/slices/window: the grey window of a slice.
+ * oblique: the first of the scene's `slices`, which has no index and its own layer. index: of any other slice.
  * percents: of its voxels, below the window and below its upper end; 0 and 100: from the lowest to the highest value. */
 export interface SliceWindowRequest {
-  readonly axis: Axis;
-  readonly index: number;
+  readonly axis: SliceAxis;
+  readonly index?: number | null;
   readonly layer?: number;
   readonly percents?: readonly [number, number];
 }

@@ -222,6 +222,9 @@ HANDLERS: dict[type[Any], RequestHandler] = {
     requests.MeasureSlice: RequestHandler(
         "quick", lambda w, it: w.send_reply(slices.measure_slice(it.content, w.sources))
     ),
+    requests.MeasureOblique: RequestHandler(
+        "measure", lambda w, it: w.send_reply(slices.measure_oblique(it.content, w.sources, it.cancel)), True
+    ),
     requests.SampleLine: RequestHandler("quick", lambda worker, it: worker.sample_line(it.content)),
     requests.Inspect: RequestHandler("quick", lambda worker, it: worker.inspect(it.content)),
     requests.Describe: RequestHandler("slow", lambda worker, it: worker.describe(it.content)),

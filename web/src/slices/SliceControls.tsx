@@ -33,8 +33,7 @@ export function SliceControls({ slice, close }: { slice: ShownSlice; close: () =
   const span = range[1] - range[0];
   const set = (next: GreyWindow | null, isMoving = false): void => setWindow(session, slice, next, isMoving);
   const measure = async (percents: readonly [number, number]): Promise<void> => {
-    if (axis === "oblique") return;
-    const found = await session.attempt(sliceWindow({ axis, index, layer, percents }));
+    const found = await session.attempt(sliceWindow(axis === "oblique" ? { axis, percents } : { axis, index, layer, percents }));
     if (found) set(opened(found.low, found.high));
   };
   const low = Math.min(range[0], window[0]);
@@ -61,7 +60,7 @@ export function SliceControls({ slice, close }: { slice: ShownSlice; close: () =
             <Button isOn={options.window === null} title="The relevant values of the whole volume" onClick={() => set(null)}>
               Auto
             </Button>
-            {(axis === "oblique" ? [] : PERCENTILES).map(({ label, title, percents }) => (
+            {PERCENTILES.map(({ label, title, percents }) => (
               <Button key={label} title={title} onClick={() => void measure(percents)}>
                 {label}
               </Button>

@@ -66,7 +66,7 @@ def _cut(
 ) -> tuple[VolumeLayer, SliceOptions, SliceRectangle, int] | None:
     """The volume that is cut, and how its slice is shown; where it lies, and which one it is."""
     if view.axis == "oblique":
-        return None if not scene.slices else _oblique(scene.slices[0], catalogue)
+        return None if not scene.slices else cut_oblique(scene.slices[0], catalogue)
     layer = scene.volumes[cut.layer] if cut.layer < len(scene.volumes) else None
     facts = None if layer is None else catalogue.facts(layer.source)
     if layer is None or facts is None:
@@ -77,7 +77,10 @@ def _cut(
     return layer, layer.slice_options[axis], axis_rectangle(plane, index, facts, layer.transform), index
 
 
-def _oblique(layer: SliceLayer, catalogue: Catalogue) -> tuple[VolumeLayer, SliceOptions, SliceRectangle, int] | None:
+def cut_oblique(
+    layer: SliceLayer, catalogue: Catalogue
+) -> tuple[VolumeLayer, SliceOptions, SliceRectangle, int] | None:
+    """The volume that an oblique slice cuts, how it is shown and where it lies; None while its volume is unknown."""
     facts = catalogue.facts(layer.source)
     if facts is None:
         return None

@@ -14,7 +14,7 @@ from pellucid.box import Box
 from pellucid.formats.protocol import Spacing
 from pellucid.rendering.camera import Vector
 from pellucid.rendering.scene import Scene, VolumeLayer
-from pellucid.rendering.slice_image import SliceImage
+from pellucid.rendering.slice_image import SliceImage, SliceRectangle
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan_files.assembly import ScanOptions
 from pellucid.workers.folder_limit import AllowFolders
@@ -214,6 +214,17 @@ class MeasureSlice:
 
 
 @dataclass(frozen=True)
+class MeasureOblique:
+    """The same of an oblique slice of a layer, whose values lie between voxels; answered by SliceMeasured, too."""
+
+    request: int
+    layer: VolumeLayer
+    place: SliceRectangle
+    percents: tuple[float, float]
+    time: float = 0.0
+
+
+@dataclass(frozen=True)
 class SampleLine:
     """Values at places along a line in the world; answered by Profiled."""
 
@@ -351,6 +362,7 @@ Request = (
     | DrawSlice
     | ProbePosition
     | MeasureSlice
+    | MeasureOblique
     | SampleLine
     | Retrieve
     | Export
