@@ -13,6 +13,7 @@ from pellucid.volume.sample_volume import sample
 from pellucid.volume.volume import open_volume
 from tests.waiting import wait_until
 from tests.web.browsing import TOKEN, Viewer, opened_alone, pixels, wait_for_scene
+from tests.web.test_window_sizes import cut_off
 
 EDGE = 24
 SIZES = [(1440, 900), (1024, 700), (390, 844)]
@@ -174,3 +175,33 @@ def test_labels_are_corrected_with_brush_and_eraser_undone_and_saved(
     page.keyboard.press("Control+z")
     wait_until(lambda: np.array_equal(voxels_now(page, 1, before.shape), before))
     page.keyboard.press("1")
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_label_is_painted_on_a_slice_at_every_size(
+    browser: Browser, viewer: Viewer, marks: Path, size: tuple[int, int]
+) -> None:
+    context = browser.new_context(viewport={"width": size[0], "height": size[1]})
+    page, before = context.new_page(), np.load(marks)
+    opened_alone(page, viewer.url)
+    show(page, marks)
+    if size[0] < 760:
+        page.get_by_role("button", name="Panel", exact=False).first.click()
+    take_brush(page)
+    assert cut_off(page) == []
+    if size[0] < 760:  # For all of the slices.
+        page.get_by_role("button", name="Panel", exact=False).first.click()
+        expect(page.get_by_label("Rendering settings")).to_have_count(0)
+    page.wait_for_function("() => document.querySelector('.slice.is-z canvas').dataset.isExact === 'true'")
+    box = page.get_by_role("slider", name="Slice across z").bounding_box()
+    assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= size[0]
+    assert box["y"] >= 0 and box["y"] + box["height"] <= size[1]
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    wait_until(lambda: (voxels_now(page, 1, before.shape)[EDGE // 2, EDGE // 2, EDGE // 2]) == 9)
+    painted = voxels_now(page, 1, before.shape)
+    assert set(painted[painted != before].tolist()) == {9}
+    assert (painted != before).any(axis=(1, 2)).nonzero()[0].tolist() == [EDGE // 2]
+    page.keyboard.press("Control+z")
+    wait_until(lambda: np.array_equal(voxels_now(page, 1, before.shape), before))
+    page.keyboard.press("1")
+    context.close()

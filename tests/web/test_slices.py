@@ -198,7 +198,7 @@ def test_an_oblique_slice_is_dragged_and_tilted_in_the_scene(slices: Page) -> No
 
 
 def test_an_oblique_slice_has_a_window_of_its_own_values(slices: Page) -> None:
-    """The plane passes through the middle voxel along a diagonal of z and y; the volume's own ends are others."""
+    """Those of the plane that is cut, not of the volume or of a slice across an axis."""
     page = slices
     page.get_by_role("button", name="Oblique slice", exact=True).click()
     wait_for_scene(page, "scene.slices.length === 1")

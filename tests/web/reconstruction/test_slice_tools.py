@@ -5,11 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from pellucid.volume.volume import open_volume
 from tests.waiting import TIMEOUT_MS
-from tests.web.reconstruction.workbench import COLUMNS, ROWS, exact, fill
+from tests.web.browsing import Viewer, opened_alone
+from tests.web.reconstruction.workbench import COLUMNS, ROWS, choose_scan, exact, fill, settled
 from tests.web.test_window_sizes import cut_off
 
 SIZES = ((1440, 900), (1024, 700), (390, 844))
@@ -119,3 +120,28 @@ def test_nothing_is_off_screen_and_every_control_says_what_it_does(workbench: Pa
         assert workbench.evaluate("document.querySelector('.workbench').scrollWidth <= innerWidth")
         assert workbench.evaluate(untitled) == []
     workbench.set_viewport_size(size)
+
+
+def close(page: Page) -> None:
+    if page.get_by_role("region", name="Reconstruction").count():
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("region", name="Reconstruction")).to_have_count(0)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_it_opens_with_its_slice_in_sight_at_every_size(
+    browser: Browser, viewer: Viewer, scan: Path, size: tuple[int, int]
+) -> None:
+    context = browser.new_context(viewport={"width": size[0], "height": size[1]})
+    page = context.new_page()
+    opened_alone(page, viewer.url)
+    close(page)  # What the test before set up is shown again.
+    choose_scan(page, scan.name)
+    assert np.ptp(settled(page)) > 100
+    assert cut_off(page) == []
+    place = page.locator('canvas[data-place="slice"]').bounding_box()
+    close(page)
+    assert place is not None and min(place["width"], place["height"]) > 100
+    assert place["x"] >= 0 and place["x"] + place["width"] <= size[0]
+    assert place["y"] >= 0 and place["y"] + place["height"] <= size[1]
+    context.close()
