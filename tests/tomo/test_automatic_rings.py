@@ -214,3 +214,41 @@ def test_columns_that_stand_still_or_jump_are_replaced(noise: float, device: Dev
     wrong[:, 130] = np.random.default_rng(1).normal(0, 3, VIEWS)
     after = cleaned(wrong, 157.3, device)
     assert np.abs(after - before)[:, [130, 150, 151, 170]].mean() < 0.05
+
+
+@pytest.mark.parametrize("axis", [157.0, 157.3, 157.5])
+@pytest.mark.parametrize("column", [130, 156, 157, 158])
+def test_a_column_that_jumps_is_replaced_also_at_the_axis(axis: float, column: int, device: Device) -> None:
+    before = foam(axis, 3, 0.005)
+    wrong = before.copy()
+    wrong[:, column] = np.random.default_rng(1).normal(0, 3, VIEWS)
+    assert np.abs(cleaned(wrong, axis, device) - before)[:, column].mean() < 0.05
+
+
+@pytest.mark.parametrize("wall", [1.0, 2.0, 3.0])
+@pytest.mark.parametrize("away", [0.0, 0.3])
+def test_a_wall_through_which_hardly_any_light_comes_stays(wall: float, away: float, device: Device) -> None:
+    """Its columns jump from view to view, as broken ones do, but on both sides of the axis."""
+    outer, inner = (
+        ellipse_sinogram(ANGLES, COLUMNS, 158.2, (radius, radius), (away, away / 2))
+        for radius in (RADIUS, RADIUS - wall)
+    )
+    counts = np.random.default_rng(0).poisson(1000 * np.exp(-0.4 / wall * (outer - inner)))
+    before = -np.log(np.maximum(counts, 0.5) / 1000)
+    change = slice_of(cleaned(before, 158.2, device) - before, ANGLES, 158.2)
+    assert np.abs(change).max() <= 0.02 * 0.4 / wall
+
+
+@pytest.mark.parametrize("axis", [157.5, 157.3, 157.0])
+@pytest.mark.parametrize("radius", [1.5, 2.0])
+@pytest.mark.parametrize("factor", [5.0, -1.0])
+@pytest.mark.parametrize("noise", [0.0, 0.002])
+def test_a_wire_or_a_bore_on_the_axis_stays(
+    axis: float, radius: float, factor: float, noise: float, device: Device
+) -> None:
+    density = 1.0 / (2 * RADIUS)
+    before = density * ellipse_sinogram(ANGLES, COLUMNS, axis, (RADIUS, RADIUS))
+    before += factor * density * ellipse_sinogram(ANGLES, COLUMNS, axis, (radius, radius))
+    before += np.random.default_rng(2).normal(0, noise, before.shape)
+    change = slice_of(cleaned(before, axis + 0.1, device) - before, ANGLES, axis)
+    assert np.abs(change).max() <= 0.1 * abs(factor) * density

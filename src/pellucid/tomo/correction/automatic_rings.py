@@ -24,7 +24,7 @@ def remove_measured(
     """Sinograms (slice, view, column) without rings. axes: the column of the axis, of every slice. angles_rad: of the
     views; without them rings are only measured in the sinograms."""
     size, views = settings.large_size or 1, sinograms.shape[1]
-    sinograms = _without_erratic(sinograms, size, device)
+    sinograms = _without_erratic(sinograms, size, axes, device)
     steps, spreads = _measured(sinograms, device)
     facts = zip(steps, spreads, axes.tolist(), strict=True)
     found = [Stripes.of(step, spread, size, views, axis) for step, spread, axis in facts]
@@ -37,7 +37,7 @@ def remove_measured(
     return _less(sinograms, offsets, device)
 
 
-def _without_erratic(sinograms: Array, size: int, device: Device) -> Array:
+def _without_erratic(sinograms: Array, size: int, axes: Voxels, device: Device) -> Array:
     from pellucid.tomo.kernels import rings as kernels
 
     room, (slices, views, columns) = primitives(device), sinograms.shape
@@ -45,7 +45,7 @@ def _without_erratic(sinograms: Array, size: int, device: Device) -> Array:
     launch(kernels.turn, (views, slices, columns), inputs=[sinograms], outputs=[turned], device=device)
 
     def find(place: int, restless: Floats) -> Mask:
-        found = erratic_columns(restless, size)
+        found = erratic_columns(restless, size, float(axes[place]))
         wrong, left, right, _ = good_neighbours(found)
         if len(wrong):
             values = np.asarray(room.to_host(turned[place : place + 1])[0], np.float64)

@@ -45,6 +45,9 @@ as rings, with 35 more rings are left."""
 CENTRE, CENTRE_SHARE, CENTRE_TIMES, CENTRE_COLUMNS = 3.0, 0.3, 4.0, 50.0
 """Columns beside the axis that are their own mirror image within its error: what is less than this share of all that
 they see is a ring, more may be a thin sample, and less than so many times the usual so near is texture."""
+CORE_ALIKE, CORE_BESIDE, CORE_ERRORS = 0.85, 0.3, np.array([-0.25, 0.0, 0.25])
+"""What is at the axis and this much like its mirror image, within these errors of the axis, is a wire or a bore, unless
+it is a single column, which has less than this share of itself beside it: wrong columns are seldom so even."""
 SAME_RING = 0.5
 """Of the height of a ring that was found: columns next to it that are as high belong to it too."""
 MIN_SMOOTHING = 0.6
@@ -60,6 +63,8 @@ QUARTILES_TO_MEDIAN_ERROR = 1.253 / 1.349
 ERRATIC_FACTOR, ERRATIC_SHARE = 4.0, 0.25
 """An erratic column is more restless than so many of its neighbours and, besides, this share of the most restless ones
 of the sinogram."""
+OPPOSITE, OPPOSITE_SHARE = 2, 0.5
+"""Columns by which the other side of a restless column may be off, and the share of its restlessness that is the same."""
 FROZEN = 0.05
 """Of what columns on both sides change over the views: a column that changes by less is dead."""
 SMOOTH = 0.5
@@ -249,13 +254,36 @@ def faint_centre(profile: Floats, shape: Floats, axis: float) -> Mask:
     """Columns at the axis that see much more than what is the same in all views, where that stands out clearly."""
     away, height = np.abs(np.arange(len(profile)) - axis), np.abs(profile)
     is_clear = height > CENTRE_TIMES * np.median(height[away < CENTRE_COLUMNS])
-    return np.asarray((away < CENTRE) & is_clear & (height < CENTRE_SHARE * (shape - shape.min())))
+    found = (away < CENTRE) & is_clear & (height < CENTRE_SHARE * (shape - shape.min()))
+    return np.zeros_like(found) if found.any() and has_core(profile, axis) else np.asarray(found)
 
 
-def erratic_columns(restless: Floats, size: int) -> Mask:
-    """Columns that may not follow the sample; restless: as rings.restlessness(), size: columns to compare with."""
+def has_core(profile: Floats, axis: float) -> bool:
+    """Whether what is next to the axis is even about it, and wider than a column.
+
+    >>> has_core(np.array([0.0, 0, 0, 2, 3, 3, 2, 0, 0, 0]), 4.5), has_core(np.array([0.0, 0, 0, 0, 3, 0, 0, 0]), 4.0)
+    (True, False)
+    """
+    columns = np.arange(len(profile))
+    near = np.flatnonzero(np.abs(columns - axis) < CENTRE + 1)
+    own, total = profile[near], np.abs(profile[near]).sum()
+    if total == 0 or (np.abs(own) > CORE_BESIDE * np.abs(own).max()).sum() < 2:
+        return False
+    others = [np.interp(2 * axis - near + error, columns, profile) for error in CORE_ERRORS]
+    alike = [1 - np.abs(own - other).sum() / (total + np.abs(other).sum()) for other in others]
+    return max(alike) > CORE_ALIKE
+
+
+def erratic_columns(restless: Floats, size: int, axis: float) -> Mask:
+    """Columns that may not follow the sample; restless: as rings.restlessness(), size: columns to compare with. Where
+    the other side of the axis is as restless, it is a wall through which hardly any light comes."""
     usual = scipy.ndimage.median_filter(restless, size, mode="reflect")
     is_wild = restless > ERRATIC_FACTOR * usual + ERRATIC_SHARE * np.quantile(restless, 0.95)
+    columns, highest = np.arange(len(restless)), scipy.ndimage.maximum_filter1d(restless, 2 * OPPOSITE + 1)
+    opposite = np.interp(2 * axis - columns, columns, highest, left=0, right=0)
+    # At the axis a column is its own other side.
+    beside = np.maximum(np.roll(restless, 1), np.roll(restless, -1))
+    is_wild &= np.where(np.abs(columns - axis) <= OPPOSITE, beside, opposite) < OPPOSITE_SHARE * restless
     found = is_wild | (restless < FROZEN * usual)
     found[[0, -1]] = False
     return np.asarray(found)
