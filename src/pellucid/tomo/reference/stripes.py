@@ -64,7 +64,7 @@ ERRATIC_FACTOR, ERRATIC_SHARE = 4.0, 0.25
 """An erratic column is more restless than so many of its neighbours and, besides, this share of the most restless ones
 of the sinogram."""
 OPPOSITE, OPPOSITE_SHARE = 2, 0.5
-"""Columns by which the other side of a restless column may be off, and the share of its restlessness that is the same."""
+"""Columns by which the other side of a restless column may be off, and the share of its restlessness that it has."""
 FROZEN = 0.05
 """Of what columns on both sides change over the views: a column that changes by less is dead."""
 SMOOTH = 0.5
@@ -271,7 +271,7 @@ def has_core(profile: Floats, axis: float) -> bool:
         return False
     others = [np.interp(2 * axis - near + error, columns, profile) for error in CORE_ERRORS]
     alike = [1 - np.abs(own - other).sum() / (total + np.abs(other).sum()) for other in others]
-    return max(alike) > CORE_ALIKE
+    return bool(max(alike) > CORE_ALIKE)
 
 
 def erratic_columns(restless: Floats, size: int, axis: float) -> Mask:
