@@ -57,14 +57,14 @@ def test_corrected_labels_are_saved_and_trained_on(viewer: Viewer, tmp_path: Pat
         np.testing.assert_array_equal(saved.read(), corrected)
     command = (
         f"train segment --volume {tmp_path / 'scan.npy'} --labels {tmp_path / 'corrected.zarr'} -o {tmp_path / 'net'} "
-        "--target classes --kind 2d --width 4 --patch 1,32,32 --steps 150 --batch 2 --epoch-steps 75 --rate 0.01 "
+        "--target classes --kind 2d --width 4 --patch 1,32,32 --steps 400 --batch 2 --epoch-steps 75 --rate 0.01 "
         "--device cpu --threads 1 --quiet"
     )
     assert main(command.split()) == 0
     second = viewer.apply_network(tmp_path / "net")
     second.wait(TIMEOUT_S)
     found = viewer.retrieve_volume(layer=second.layer)
-    assert np.mean(found == corrected) > 0.95
+    assert np.mean(found == corrected) > 0.98
     assert [int(found[6, 20, at]) for at in (11, 32, 22)] == [1, 2, 0]
 
 

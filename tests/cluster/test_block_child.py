@@ -12,6 +12,7 @@ from pellucid.cluster.operations import ComputeBlock
 from pellucid.cluster.worker.block_child import BlockChild
 from pellucid.cluster.worker.device_buffers import BlockArray
 from pellucid.cluster.worker.host_memory import HostMemory
+from pellucid.settings import current
 from tests.waiting import wait_until
 
 EMPTY_IMAGE = ComputeBlock("composite", json.dumps({"first_row": 0, "rows": []}), (), (2, 3, 5), "<f4")
@@ -24,6 +25,8 @@ def test_memory_that_the_child_has_open_is_freed_when_it_has_closed_it() -> None
     try:
         image = BlockArray(memory.allocate(120), np.dtype("<f4"), (2, 3, 5))
         child.compute("clearing an image", EMPTY_IMAGE, [], image)
+        # Warp was started by us, also where this is the first use of it: its kernels are in the folder of its version.
+        assert not list(current().kernel_folder.glob("wp_*"))
         kept = ref(image.buffer)
         assert child.pid is not None
         os.kill(child.pid, signal.SIGSTOP)

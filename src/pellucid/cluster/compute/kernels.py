@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import warp as wp
 
-from pellucid.device import LaunchRange, launch
+from pellucid.device import LaunchRange, launch, runtime
 
 SNIPPET = """
 struct In {{
@@ -147,7 +147,10 @@ def run_python(kernel: Any, device: Any, inputs: Any, output: Any, parameters: A
 
 def as_warp(array, device_name):
     """A Warp array in the same memory."""
-    return wp.array(array, device=device_name, copy=False) if isinstance(array, np.ndarray) else array
+    if not isinstance(array, np.ndarray):
+        return array
+    # Not wp.array: in a process that begins with this, Warp would start with a folder of its own for kernels.
+    return runtime.start().array(array, device=device_name, copy=False)
 
 
 def _core_address(view):
