@@ -106,6 +106,8 @@ class Connection:
         proof = request_proof(opened, self._prefix, self.bearer or self._code, is_code=not self.bearer)
         if proof == "unknown":
             raise _unknown_link() if self.bearer else _other_link()
+        if proof == "busy":
+            raise ViewerUnreachable(self.address, "it is too busy to answer")
         if proof == "other":
             raise ViewerUnreachable(self.address, "another program responds at this address")
 

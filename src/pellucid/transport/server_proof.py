@@ -12,24 +12,39 @@ import hmac
 import http.client
 import json
 import secrets
+import time
 from typing import Literal
 
 MAX_ANSWER_BYTES = 4096
 ROUTE = "/api/prove"
-ServerProof = Literal["proved", "unknown", "other"]
-"""unknown: the server says that it does not hold the secret. other: it is another program."""
+BUSY_TIMEOUT_S, RETRY_S = 10.0, 0.2
+ServerProof = Literal["proved", "unknown", "busy", "other"]
+"""unknown: the server says that it does not hold the secret. busy: for 10 s it said that it cannot answer. other: it
+is another program."""
 
 
 def request_proof(
     opened: http.client.HTTPConnection, prefix: str, secret: str, *, is_code: bool = False
 ) -> ServerProof:
-    """Whether the server behind a connection holds a secret. prefix: the path of the viewer's or agent's page."""
+    """Whether the server behind a connection holds a secret. prefix: the path of the viewer's or agent's page.
+
+    One that is busy, such as an agent whose viewer is not reached at once, is asked again: nothing secret is sent.
+    """
+    end = time.monotonic() + BUSY_TIMEOUT_S
+    while (proof := _asked_once(opened, prefix, secret, is_code)) == "busy" and time.monotonic() < end:
+        time.sleep(RETRY_S)
+    return proof
+
+
+def _asked_once(opened: http.client.HTTPConnection, prefix: str, secret: str, is_code: bool) -> ServerProof:
     nonce = secrets.token_hex(16)
     named = {"code": secret.rpartition(".")[0]} if is_code else {"secret_hash": _hashed(secret)}
     body = json.dumps({"nonce": nonce, **named}).encode()
     opened.request("POST", f"{prefix}{ROUTE}", body, {"Content-Type": "application/json"})
     answer = opened.getresponse()
     content = answer.read(MAX_ANSWER_BYTES)
+    if answer.status == http.HTTPStatus.TOO_MANY_REQUESTS or answer.status >= http.HTTPStatus.INTERNAL_SERVER_ERROR:
+        return "busy"
     try:
         proof = str(json.loads(content)["proof"])
     except (ValueError, KeyError, TypeError, RecursionError):

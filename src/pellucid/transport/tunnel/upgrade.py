@@ -123,7 +123,7 @@ def _proved(connection: socket.socket, address: WebAddress, bearer: str, timeout
         raise (
             TokenRejected(str(address))
             if proof == "unknown"
-            else Unreachable(str(address), "another program responded")
+            else Unreachable(str(address), "it is too busy" if proof == "busy" else "another program responded")
         )
     return opened.sock or _connected(address, timeout_s)
 
