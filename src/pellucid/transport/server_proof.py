@@ -31,12 +31,12 @@ def request_proof(
     One that is busy, such as an agent whose viewer is not reached at once, is asked again: nothing secret is sent.
     """
     end = time.monotonic() + BUSY_TIMEOUT_S
-    while (proof := _asked_once(opened, prefix, secret, is_code)) == "busy" and time.monotonic() < end:
+    while (proof := _request_once(opened, prefix, secret, is_code)) == "busy" and time.monotonic() < end:
         time.sleep(RETRY_S)
     return proof
 
 
-def _asked_once(opened: http.client.HTTPConnection, prefix: str, secret: str, is_code: bool) -> ServerProof:
+def _request_once(opened: http.client.HTTPConnection, prefix: str, secret: str, is_code: bool) -> ServerProof:
     nonce = secrets.token_hex(16)
     named = {"code": secret.rpartition(".")[0]} if is_code else {"secret_hash": _hashed(secret)}
     body = json.dumps({"nonce": nonce, **named}).encode()
