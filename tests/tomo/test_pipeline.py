@@ -206,6 +206,18 @@ def test_an_unknown_pixel_size_is_said(scan: Path, tmp_path: Path) -> None:
     assert report["warnings"] == ["The pixel size is unknown: values are attenuation per pixel, and spacing is 1."]
 
 
+def test_of_an_unknown_pixel_size_values_and_spacing_are_those_of_binned_voxels(scan: Path, tmp_path: Path) -> None:
+    recipe = replace(RECIPE, binning=2)
+    with reconstruct(scan, tmp_path / "a.zarr", recipe, THIN, None, running()) as volume:
+        assert volume.spacing == (2.0, 2.0, 2.0)
+        middle = volume.shape[1] // 2
+        value = volume.read()[2, middle - 3 : middle + 3, middle - 3 : middle + 3].mean()
+        assert value == pytest.approx(2 * MU_PER_CM * PIXEL_UM * 1e-4, rel=0.02)
+    warnings = json.loads((tmp_path / "a.zarr.report.json").read_text())["warnings"]
+    unit = "attenuation per voxel, which is 2 pixels wide, and spacing is 2."
+    assert [sentence for sentence in warnings if unit in sentence]
+
+
 @pytest.mark.parametrize(
     "recipe",
     [

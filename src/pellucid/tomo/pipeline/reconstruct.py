@@ -346,8 +346,13 @@ class _Job:
         if account.zingers:
             text.append(f"{account.zingers:,} zingers (stray photons) were replaced.")
         if not scan.pixel_size_um:
-            text.append("The pixel size is unknown: values are attenuation per pixel, and spacing is 1.")
+            text.append(_size_unknown(self.request.recipe.binning))
         return text
+
+
+def _size_unknown(binning: int) -> str:
+    unit = "pixel" if binning == 1 else f"voxel, which is {binning} pixels wide"
+    return f"The pixel size is unknown: values are attenuation per {unit}, and spacing is {binning}."
 
 
 def _scan_warnings(scan: Scan, recipe: Recipe, axis: tuple[float, float], rows: tuple[int, int]) -> list[str]:
