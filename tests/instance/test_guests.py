@@ -22,6 +22,7 @@ from pellucid.instance.access.guest_limits import (
     check_scene_size,
     check_screenshot,
     check_step,
+    check_stretch,
     limited_size,
     scene_bytes,
 )
@@ -34,8 +35,8 @@ from pellucid.instance.server import Instance
 from pellucid.instance.tasks.tasks import MAX_GUEST_RUNNING, MAX_KEPT, MAX_RUNNING, Result, TaskRegistry
 from pellucid.instance.websocket.client import MAX_WAITING, OWNER, ConnectedClient, Outbox, Requester
 from pellucid.instance.websocket.message_rates import LATEST_WINS, MAX_PER_SECOND, MAX_VIEW_BYTES, MessageLimiter
-from pellucid.rendering.camera import Camera
-from pellucid.rendering.scene import Scene, VolumeLayer
+from pellucid.rendering.camera import Camera, Vector
+from pellucid.rendering.scene import Scene, Transform, VolumeLayer
 from tests.instance.loopback import http, open_page
 
 GUEST, OTHER_GUEST = Requester("control", "one link"), Requester("control", "another link")
@@ -249,6 +250,21 @@ def test_guests_may_not_make_a_small_step_smaller() -> None:
     check_step(Scene(step=0.01), small, "own")
     with pytest.raises(NotAllowed, match=r"A step of 0\.02 voxels"):
         check_step(Scene(step=0.02), small, "control")
+
+
+@pytest.mark.parametrize("scale", [(1e300, 1e-300, 1.0), (1.0, 1e-3, 1.0), (1e3, 1e3, 1e3)])
+def test_guests_may_not_stretch_volumes_so_far_that_images_take_minutes(scale: Vector) -> None:
+    stretched = Scene((VolumeLayer("a", transform=Transform(scale)),))
+    check_stretch(stretched, stretched, "control")
+    check_stretch(stretched, Scene(), "own")
+    with pytest.raises(NotAllowed, match="Scales that differ by a factor of"):
+        check_stretch(stretched, Scene(), "control")
+
+
+def test_a_guest_with_the_controls_cannot_stretch_a_volume_for_everybody(fresh: Instance) -> None:
+    with open_page(fresh, "control") as page:
+        page.patch("volumes", 0, "transform", "scale", value=[1.0, 1e-5, 1.0])
+        assert "Scales that differ" in page.hear_text("error")["what"]
 
 
 # Rates

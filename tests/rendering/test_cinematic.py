@@ -11,7 +11,7 @@ import pytest
 from pellucid.device import Device, LaunchRange
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
-from pellucid.rendering.camera import Camera, framing
+from pellucid.rendering.camera import Camera, Vector, framing
 from pellucid.rendering.cinematic.environments import environment_map
 from pellucid.rendering.cinematic.options import Cinematic
 from pellucid.rendering.cinematic.packing import environment_frame
@@ -297,3 +297,18 @@ def test_options_that_mean_nothing_are_refused() -> None:
     for options in ({"samples": 0}, {"roughness": 0.0}, {"anisotropy": 1.0}, {"surface": 2.0}):
         with pytest.raises(InvalidInput):
             Cinematic(**options)
+
+
+@pytest.mark.parametrize("scale", [(1.0, 1e-7, 1.0), (1e300, 1e-300, 1.0)])
+def test_voxels_too_thin_for_a_path_are_refused(volume: Volume, device: Device, scale: Vector) -> None:
+    scene = scene_of(volume)
+    layer = replace(scene.volumes[0], transform=Transform(scale))
+    with pytest.raises(InvalidInput, match="is too small for volumes"):
+        mean_light(device, replace(scene, volumes=(layer,)), samples=1)
+
+
+def test_paths_from_very_far_away_come_to_an_end(volume: Volume, device: Device) -> None:
+    """At 200,000 voxels a float32 cannot state a thousandth of a voxel. Without an end, this test does not return."""
+    far = replace(CAMERA, position=(7.5, 2e5, 7.5), target=(7.5, 7.5, 7.5), field_of_view_deg=1.0)
+    light = mean_light(device, replace(scene_of(volume), camera=far), samples=16, size=256)
+    assert np.isfinite(light).all() and (light[..., 3] > 0).any()

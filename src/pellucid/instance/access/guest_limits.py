@@ -26,6 +26,8 @@ MAX_SOURCE_TEXT = 4096
 """Characters of a text in a scene, and of the source of a layer."""
 MIN_GUEST_STEP = 0.1
 """Voxels between the samples of a ray: at the smallest step that a scene may have, an image takes minutes."""
+MAX_GUEST_STRETCH = 100.0
+"""The largest scale of a volume over the smallest one: the step follows the thinnest voxel of the scene."""
 MAX_GUEST_PATHS, MAX_GUEST_SCATTERINGS = 1024, 64
 """Of light, in a cinematic image: for every pixel, and collisions of each."""
 MAX_GUEST_REGION_VOXELS = 2**27
@@ -77,6 +79,22 @@ def check_step(scene: Scene, before: Scene, capability: Capability) -> None:
     if not allows(capability, "own") and scene.step < min(MIN_GUEST_STEP, before.step):
         remedy = f"Use {MIN_GUEST_STEP} or more, or ask the owner of the viewer."
         raise NotAllowed(f"A step of {scene.step:g} voxels is smaller than this link allows.", remedy=remedy)
+
+
+def check_stretch(scene: Scene, before: Scene, capability: Capability) -> None:
+    """Refuse scales that need as many steps as a small step does; guests may not make a stretched scene worse."""
+    stretch = _stretch(scene)
+    if not allows(capability, "own") and stretch > max(MAX_GUEST_STRETCH, _stretch(before)):
+        remedy = f"Let them differ by a factor of at most {MAX_GUEST_STRETCH:g}, or ask the owner of the viewer."
+        raise NotAllowed(
+            f"Scales that differ by a factor of {stretch:.3g} are slower than this link allows.", remedy=remedy
+        )
+
+
+def _stretch(scene: Scene) -> float:
+    """1 without volumes. A scale of 1 counts too: it is that of layers which come later."""
+    scales = [1.0, *(abs(scale) for layer in scene.volumes for scale in layer.transform.scale)]
+    return max(scales) / min(scales)
 
 
 def check_paths(scene: Scene, before: Scene, capability: Capability) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from pellucid.errors import InvalidInput, NotAllowed, NotFound
 from pellucid.formats.local_files import check_regular
 from pellucid.instance.access.capabilities import require
-from pellucid.instance.access.guest_limits import LAYER_LISTS, check_paths, check_scene_size, check_step
+from pellucid.instance.access.guest_limits import LAYER_LISTS, check_paths, check_scene_size, check_step, check_stretch
 from pellucid.instance.protocol.shared_types import Capability
 from pellucid.instance.scene.edits import name_of
 from pellucid.instance.scene.history import ScenePair
@@ -27,10 +27,12 @@ def check_change(session: Session, pair: ScenePair, capability: Capability) -> S
     now = session.history
     check_scene_size(pair.scene, now.scene, capability)
     check_step(pair.scene, now.scene, capability)
+    check_stretch(pair.scene, now.scene, capability)
     check_paths(pair.scene, now.scene, capability)
     if pair.other is not None:
         check_scene_size(pair.other, now.other or now.scene, capability)
         check_step(pair.other, now.other or now.scene, capability)
+        check_stretch(pair.other, now.other or now.scene, capability)
         check_paths(pair.other, now.other or now.scene, capability)
     if shadings_named(pair) - shadings_named(now.pair):
         require(capability, "own")

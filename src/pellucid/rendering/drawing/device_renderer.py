@@ -109,6 +109,8 @@ class DeviceRenderer:
     def start_paths(self, scene: Scene, fields: list[DeviceField], canvas: DrawRegion) -> PathPass:
         """More paths of light through a scene. fields: what load() gave."""
         volumes, slices = fields[: len(scene.volumes)], fields[len(scene.volumes) :]
+        if volumes:
+            world_step(scene, volumes)  # Refuses voxels so thin that a path in float32 would not get on.
         traced = [(layer, field) for layer, field in zip(scene.volumes, volumes, strict=True) if not is_mask(layer)]
         media = [self._kept.medium(layer, field) for layer, field in traced]
         total = canvas.total or PathTotal.empty(canvas.size, self.device)

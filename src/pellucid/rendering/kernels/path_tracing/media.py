@@ -17,6 +17,8 @@ wp.set_module_options({"fast_math": True})
 
 BEYOND = wp.constant(1.0e-3)
 """In voxels: so far beyond a cell's border a walk goes on, or rounding would keep it there."""
+RESOLUTION = wp.constant(1.2e-7)
+"""Of float32, at least: a walk goes on by this share of its distance, or far from the eye it would stay where it is."""
 FAINT = wp.constant(0.1)
 """Of light: from here on it goes on by chance, and with more."""
 SURVIVES = wp.constant(0.25)
@@ -150,7 +152,7 @@ def collide(medium: MediumStruct, path: PathRay, far: wp.float32, weight: wp.flo
     found.distance = FAR
     found.medium = -1
     ray = ray_inside(medium, path, far)
-    aside = BEYOND * medium.voxel
+    aside = wp.max(BEYOND * medium.voxel, ray.far * RESOLUTION)
     t = ray.near
     depth = -wp.log(1.0 - wp.randf(random))
     while t < ray.far:
@@ -163,7 +165,7 @@ def collide(medium: MediumStruct, path: PathRay, far: wp.float32, weight: wp.flo
         here = locate(medium.field, part.cell, weight)
         inside = wp.int32(1)
         while inside > 0:
-            t += depth / part.majorant
+            t += wp.max(depth / part.majorant, t * RESOLUTION)
             depth = -wp.log(1.0 - wp.randf(random))
             at = ray.origin + ray.speed * t
             value = value_of(medium, here, at)
@@ -188,7 +190,7 @@ def collide(medium: MediumStruct, path: PathRay, far: wp.float32, weight: wp.flo
 def passes(medium: MediumStruct, path: PathRay, weight: wp.float32, light: wp.float32, random: wp.uint32):
     """Ratio tracking: the share of light that is left at the end of the ray."""
     ray = ray_inside(medium, path, path.far)
-    aside = BEYOND * medium.voxel
+    aside = wp.max(BEYOND * medium.voxel, ray.far * RESOLUTION)
     t = ray.near
     depth = -wp.log(1.0 - wp.randf(random))
     while t < ray.far and light > 0.0:
@@ -201,7 +203,7 @@ def passes(medium: MediumStruct, path: PathRay, weight: wp.float32, light: wp.fl
         here = locate(medium.field, part.cell, weight)
         inside = wp.int32(1)
         while inside > 0:
-            t += depth / part.majorant
+            t += wp.max(depth / part.majorant, t * RESOLUTION)
             depth = -wp.log(1.0 - wp.randf(random))
             at = ray.origin + ray.speed * t
             matter = matter_at(medium, here, at, value_of(medium, here, at))

@@ -48,7 +48,7 @@ _WALK = """
     const float sx = ray.speed[0] * 0.125f, sy = ray.speed[1] * 0.125f, sz = ray.speed[2] * 0.125f;
     auto inverse = [](float speed) -> float { return fabsf(speed) > 1.0e-13f ? __fdividef(1.0f, speed) : 3.0e37f; };
     const float ix = inverse(sx), iy = inverse(sy), iz = inverse(sz);
-    const float aside = 1.0e-3f * here.medium.voxel, far = ray.far;
+    const float far = ray.far, aside = fmaxf(1.0e-3f * here.medium.voxel, far * 1.2e-7f);
     const float lowest = 8388608.0f, highest = 8388607.0f + here.medium.table.shape[0];
     const char* const rows = (const char*)(here.medium.table.data) - 0x4B000000LL * 16;
     auto drawn_depth = [&]() -> float { return -__logf(1.0f - wp::randf(random)); };
@@ -95,7 +95,7 @@ _WALK = """
     while (t < far) {{
         if (!enter()) continue;
         do {{
-            t += __fdividef(depth, majorant);
+            t += fmaxf(__fdividef(depth, majorant), t * 1.2e-7f);
             depth = drawn_depth();
             const float read = read_here();
             const float4 entry = entry_of(read);
@@ -128,7 +128,7 @@ def walk_to_collision(here: TexturedMedium, ray: Ray, to_row: wp.vec2, random: w
     while (t < far && light > 0.0f) {{
         if (!enter()) continue;
         do {{
-            t += __fdividef(depth, majorant);
+            t += fmaxf(__fdividef(depth, majorant), t * 1.2e-7f);
             depth = drawn_depth();
             light *= fmaxf(1.0f - __fdividef(entry_of(read_here()).w, majorant), 0.0f);
             if (light < faint) light = wp::randf(random) < survives ? light / survives : 0.0f;
