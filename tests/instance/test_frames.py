@@ -39,7 +39,8 @@ def test_the_latest_camera_wins(instance: Instance, renderer: Renderer) -> None:
             seen.append(page.hear_picture())
         wanted = renderer.render(replace(page.scene, camera=cameras[-1]), 320, 240)
     assert len(seen) < 25
-    assert {shown.header["encoding"] for shown in seen[:-1]} <= {"jpeg"}
+    # Where this machine was too busy to send cameras for a while, an image between them is exact too.
+    assert {shown.header["encoding"] for shown in seen[:-1] if not shown.header["is_exact"]} == {"jpeg"}
     np.testing.assert_array_equal(seen[-1].rgb, wanted.rgba[..., :3])
 
 
