@@ -12,10 +12,9 @@ from pellucid.box import triple
 from pellucid.cluster.compute.protocol import ArraySpec, ShareBuffer
 from pellucid.cluster.compute.registry import BlockView
 from pellucid.device import Device, runtime
-from pellucid.errors import InvalidInput
+from pellucid.device.shared_allocations import MappedMemory
+from pellucid.errors import InvalidInput, PellucidError
 from pellucid.formats.shared_memory import SharedArray
-
-WORD = 8
 
 
 class SharedBuffers:
@@ -23,21 +22,26 @@ class SharedBuffers:
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._buffers: dict[int, Any] = {}
+        self._buffers: dict[int, SharedArray | MappedMemory] = {}
+        self._refused: dict[int, PellucidError] = {}
 
     def add(self, shared: ShareBuffer, descriptor: int | None) -> None:
-        if shared.link:
-            self._buffers[shared.number] = self._opened(shared)
-        elif descriptor is not None:
-            self._buffers[shared.number] = SharedArray(descriptor, (shared.nbytes,), np.uint8)
-        else:
-            raise InvalidInput("A buffer came without its memory.", remedy="Start the Worker again.")
+        """Where that fails, view() says why: this has no reply."""
+        try:
+            self._buffers[shared.number] = self._opened(shared, descriptor)
+        except PellucidError as error:
+            self._refused[shared.number] = error
 
     def forget(self, numbers: tuple[int, ...]) -> None:
         for number in numbers:
-            self._buffers.pop(number, None)
+            self._refused.pop(number, None)
+            buffer = self._buffers.pop(number, None)
+            if isinstance(buffer, MappedMemory):
+                buffer.close()
 
     def view(self, spec: ArraySpec) -> BlockView:
+        if spec.buffer in self._refused:
+            raise self._refused[spec.buffer]
         if spec.buffer not in self._buffers:
             raise InvalidInput(f"The buffer {spec.buffer} is not known.", remedy="Start the Worker again.")
         shape = triple(n + 2 * h for n, h in zip(spec.shape, spec.halo, strict=True))
@@ -49,12 +53,12 @@ class SharedBuffers:
         else:
             warp = runtime.start()
             kind = warp.dtype_from_numpy(dtype)
-            outer = warp.array(ptr=buffer.ptr, dtype=kind, shape=shape, device=self._device.name)
+            outer = warp.array(ptr=buffer.address, dtype=kind, shape=shape, device=self._device.name)
         return BlockView(outer, dtype, spec.shape, spec.halo)
 
-    def _opened(self, shared: ShareBuffer) -> Any:
-        """Memory of a GPU that the Worker has allocated."""
-        warp = runtime.start()
-        with runtime.LOCK:
-            words = shared.nbytes // WORD
-            return warp.from_ipc_handle(bytes.fromhex(shared.link), warp.uint64, (words,), device=self._device.name)
+    def _opened(self, shared: ShareBuffer, descriptor: int | None) -> SharedArray | MappedMemory:
+        if shared.link:
+            return MappedMemory(self._device.name, shared.link)
+        if descriptor is None:
+            raise InvalidInput("A buffer came without its memory.", remedy="Start the Worker again.")
+        return SharedArray(descriptor, (shared.nbytes,), np.uint8)

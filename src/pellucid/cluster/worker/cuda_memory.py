@@ -16,6 +16,7 @@ from pellucid.box import Box
 from pellucid.cluster.worker.device_buffers import BlockArray
 from pellucid.cluster.worker.spare_buffers import SpareBuffers
 from pellucid.device import choose, runtime, synchronize
+from pellucid.device.shared_allocations import export_memory
 from pellucid.formats.protocol import Voxels
 from pellucid.formats.shared_memory import SharedArray
 
@@ -114,8 +115,7 @@ class CudaMemory:
         return None
 
     def handover(self, buffer: CudaBuffer) -> tuple[int | None, str]:
-        with runtime.LOCK:
-            return None, buffer.words.ipc_handle().hex()
+        return None, export_memory(self.device, int(buffer.words.ptr))
 
     def _view(self, array: BlockArray, box: Box) -> Any:
         warp = runtime.start()
