@@ -18,6 +18,7 @@ from pellucid.cluster.operations import DownloadBlock
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.volume.blocks import split
+from tests.cluster.test_functions import CUBE
 
 
 def blocks_of(group: WorkerGroup, volume: Voxels, edges: Shape) -> dict[Shape, Handle]:
@@ -93,3 +94,13 @@ def test_voxels_that_do_not_fit_are_refused(group: WorkerGroup) -> None:
     part = HaloPart(handle, Box((0, 0, 0), (2, 4, 4)), (1, 0, 0))
     with pytest.raises(InvalidInput, match=r"do not fit into a block of \(4, 4, 4\) with a halo of \(1, 1, 1\)"):
         outer(append_halo(DeviceBlock(handle), [part], 1))
+
+
+def test_a_persistent_block_is_still_persistent_with_its_halo(group: WorkerGroup) -> None:
+    before = group.links.usage(group.workers[0])["persistent"]
+    block = append_halo(DeviceBlock(group.send(CUBE, group.workers[0])), (), 1)
+    assert group.links.usage(group.workers[0])["persistent"] == before + 1
+    assert (recv_gpu(block) == CUBE).all()
+    assert DeviceBlock(block.handle).handle == block.handle
+    assert group.links.usage(group.workers[0])["persistent"] == before + 1
+    block.release()

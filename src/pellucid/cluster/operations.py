@@ -73,9 +73,10 @@ class FillBlock:
 
 @dataclass(frozen=True)
 class KeepBlock:
-    """Keep the block: cached blocks go when memory is short, the least recently used first; persistent ones stay."""
+    """Keep the block: cached blocks go when memory is short, the least recently used first; persistent ones stay.
+    mode: None does not change how a block is kept; one that is not kept yet is cached."""
 
-    mode: KeepMode = "cache"
+    mode: KeepMode | None = None
 
 
 @dataclass(frozen=True)

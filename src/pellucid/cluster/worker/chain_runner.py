@@ -138,11 +138,12 @@ class ChainRunner:
 
     def _keep(self, state: _State, operation: operations.KeepBlock) -> None:
         if state.result.handle is not None:
-            self._store.set_mode(state.result.handle, operation.mode)
+            if operation.mode is not None:
+                self._store.set_mode(state.result.handle, operation.mode)
             return
         block = state.block
         state.own.remove(block)
-        handle = self._store.put(block, operation.mode)
+        handle = self._store.put(block, operation.mode or "cache")
         self._borrowed(state, handle)  # What comes next in the chain needs it.
         state.set(block, handle)
 
