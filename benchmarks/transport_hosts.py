@@ -4,7 +4,6 @@ Here: our listener, iperf3, one plain Python socket, the C sender; two hosts joi
 Not here: what is compared with what (transport).
 """
 
-import ctypes
 import json
 import os
 import secrets
@@ -14,14 +13,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from pellucid.formats.protocol import Voxels
+from tests.transport.namespaces import entered
 
 ROOT = Path(__file__).parent.parent
-NEW_NETWORK = 0x40000000
 NEAR_ADDRESS, FAR_ADDRESS = "10.94.0.1", "10.94.0.2"
 CHUNK = 1 << 20
 
@@ -94,21 +93,9 @@ def _ip(*arguments: str) -> None:
 
 @contextmanager
 def inside(namespace: str) -> Iterator[None]:
-    """This thread, and those that it starts, in another network namespace."""
-    if not namespace:
+    """This thread, and those that it starts, in another network namespace; in this one without a name."""
+    with entered(namespace) if namespace else nullcontext():
         yield
-        return
-    before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-    there = os.open(f"/run/netns/{namespace}", os.O_RDONLY)
-    library = ctypes.CDLL(None, use_errno=True)
-    try:
-        if library.setns(there, NEW_NETWORK) != 0:
-            raise OSError(ctypes.get_errno(), "setns")
-        yield
-    finally:
-        library.setns(before, NEW_NETWORK)
-        os.close(there)
-        os.close(before)
 
 
 @contextmanager

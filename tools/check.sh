@@ -32,7 +32,8 @@ step lint .venv/bin/ruff check --quiet .
 # A generator is a script tools/generate_*.py that, with --check, fails when what it generates is stale.
 shopt -s nullglob
 for generator in tools/generate_*.py; do
-    step "$generator" .venv/bin/python "$generator" --check
+    name=$(basename "$generator" .py)
+    step "$generator" .venv/bin/python -m "tools.$name" --check
 done
 
 wait

@@ -3,13 +3,15 @@
 Here: reading the classes of errors.py, and the page.
 Not here: the errors themselves (errors).
 
-Run ``python tools/generate_error_reference.py`` after a change of errors.py; ``--check`` fails when the page is stale.
+Run ``python -m tools.generate_error_reference`` after a change of errors.py; ``--check`` fails when the page is stale.
 """
 
 import ast
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+from tools.generated_file import update
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "pellucid" / "errors.py"
@@ -87,17 +89,5 @@ def escaped(text: str) -> str:
     return text.replace("``", "`").replace("|", "\\|").replace("\n", " ")
 
 
-def main() -> int:
-    text = generate()
-    if "--check" in sys.argv[1:]:
-        if TARGET.exists() and TARGET.read_text() == text:
-            return 0
-        print(f"{TARGET} is stale. Run {sys.argv[0]}.", file=sys.stderr)  # noqa: T201
-        return 1
-    TARGET.parent.mkdir(parents=True, exist_ok=True)
-    TARGET.write_text(text)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(update(TARGET, generate()))

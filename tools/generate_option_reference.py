@@ -3,7 +3,7 @@
 Here: reading the parsers, and the page.
 Not here: the options themselves (cli).
 
-Run ``python tools/generate_option_reference.py`` after a change of options; ``--check`` fails when the page is stale.
+Run ``python -m tools.generate_option_reference`` after a change of options; ``--check`` fails when the page is stale.
 """
 
 import argparse
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pellucid.cli.main import _parser
+from tools.generated_file import update
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "docs" / "reference" / "options.md"
@@ -109,16 +110,5 @@ def escaped(words: str) -> str:
     return words.replace("|", "\\|").replace("\n", " ")
 
 
-def main() -> int:
-    page = generate(_parser())
-    if "--check" in sys.argv[1:]:
-        if TARGET.exists() and TARGET.read_text() == page:
-            return 0
-        print(f"{TARGET} is stale. Run {sys.argv[0]}.", file=sys.stderr)  # noqa: T201
-        return 1
-    TARGET.write_text(page)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(update(TARGET, generate(_parser())))

@@ -32,6 +32,7 @@ from pellucid.instance.protocol import (
     view_bodies,
 )
 from pellucid.rendering import measures, scene, slice_image, slice_options
+from tools.generated_file import update
 
 TARGET = Path(__file__).resolve().parent.parent / "web" / "src" / "protocol.ts"
 HEAD = """\
@@ -163,17 +164,5 @@ def _comment(text: str) -> str:
     return "/** " + re.sub(r"\n+", "\n * ", text.replace("``", "`").replace("*/", "")).rstrip() + " */\n"
 
 
-def main() -> int:
-    text = generate()
-    if "--check" in sys.argv[1:]:
-        if TARGET.exists() and TARGET.read_text() == text:
-            return 0
-        print(f"{TARGET} is stale: run {sys.argv[0]}", file=sys.stderr)  # noqa: T201
-        return 1
-    TARGET.parent.mkdir(parents=True, exist_ok=True)
-    TARGET.write_text(text)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(update(TARGET, generate()))

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.agent.fake_scheduler import scheduler  # noqa: F401
 from tests.agent.hub_site import Person, RunningHub, running_hub
 from tests.slurm_cluster import SlurmCluster, can_run
 from tests.suite_report import MACHINE

@@ -2,14 +2,12 @@
 
 import errno
 import json
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pellucid.agent.audit import Audit
-from pellucid.agent.jobs import schedulers
 from pellucid.agent.jobs.records import JobRecord, RecordStore
 from pellucid.agent.jobs.requests import TaskRequest, ViewerRequest
 from pellucid.agent.jobs.supervisor import KEPT_S, SHUTDOWN_TIMEOUT_S, JobSupervisor, effective_state
@@ -19,42 +17,11 @@ from pellucid.jobs.job_state import JobState
 from pellucid.jobs.private_files import write_json
 from pellucid.jobs.resources import Resources
 from pellucid.jobs.site import Site
+from tests.agent.fake_scheduler import FakeScheduler
 from tests.clock import Clock
 
 SITE = Site("slurm", poll_s=0.0)
 VIEWER = JobRecord("0123456789", "viewer", "v", 0.0, "slurm", Resources(), "7", JobState("queued"))
-
-
-class Told:
-    """A scheduler whose states are set by the test."""
-
-    def __init__(self) -> None:
-        self.text: dict[str, JobState] = {}
-        self.jobs: list[Job] = []
-        self.cancelled: list[tuple[str, bool]] = []
-        self.questions = 0
-        self.refusal: Exception | None = None
-
-    def submit(self, job: Job, site: Site) -> str:
-        if self.refusal is not None:
-            raise self.refusal
-        self.jobs.append(job)
-        self.text.setdefault(job.id, JobState("queued", "Priority", place=3))
-        return str(len(self.jobs))
-
-    def states(self, jobs: Iterable[SubmittedJob]) -> dict[str, JobState]:
-        self.questions += 1
-        return {job.id: self.text.get(job.id, JobState("lost")) for job in jobs}
-
-    def cancel(self, job: SubmittedJob, is_urgent: bool = False) -> None:
-        self.cancelled.append((job.id, is_urgent))
-
-
-@pytest.fixture
-def scheduler(monkeypatch: pytest.MonkeyPatch) -> Told:
-    reply = Told()
-    monkeypatch.setattr(schedulers, "make_scheduler", lambda _: reply)
-    return reply
 
 
 @pytest.mark.parametrize(
@@ -85,10 +52,12 @@ def test_what_was_stopped_ends_by_that() -> None:
     assert effective_state(stopped, JobState("failed", "Killed."), True) == JobState("ended", "It was stopped.")
 
 
-def test_what_was_stopped_and_has_ended_is_over_before_the_scheduler_says_so(scheduler: Told, tmp_path: Path) -> None:
+def test_what_was_stopped_and_has_ended_is_over_before_the_scheduler_says_so(
+    scheduler: FakeScheduler, tmp_path: Path
+) -> None:
     supervisor = JobSupervisor(tmp_path, Site("slurm", poll_s=60.0))
     id = supervisor.start(ViewerRequest()).id
-    scheduler.text[id] = JobState("running", node="n1")
+    scheduler.known[id] = JobState("running", node="n1")
     supervisor.poll()
     supervisor.cancel(id)
     (tmp_path / id / "exit").write_text("143\n")
@@ -97,10 +66,10 @@ def test_what_was_stopped_and_has_ended_is_over_before_the_scheduler_says_so(sch
     assert supervisor.get(id).state == JobState("ended", "It was stopped.", node="n1")
 
 
-def test_another_agent_finds_everything(scheduler: Told, tmp_path: Path) -> None:
+def test_another_agent_finds_everything(scheduler: FakeScheduler, tmp_path: Path) -> None:
     first = JobSupervisor(tmp_path, SITE)
     ids = [first.start(ViewerRequest(name=name)).id for name in ("queued", "starting", "running", "gone")]
-    scheduler.text |= dict(
+    scheduler.known |= dict(
         zip(
             ids,
             [JobState("queued", "Resources"), JobState("running"), JobState("running"), JobState("lost")],
@@ -117,15 +86,17 @@ def test_another_agent_finds_everything(scheduler: Told, tmp_path: Path) -> None
     assert address is not None and address.host == "n1" and "a secret" not in repr(address)
 
 
-def test_one_whose_number_was_never_written_down_is_asked_for_all_the_same(scheduler: Told, tmp_path: Path) -> None:
+def test_one_whose_number_was_never_written_down_is_asked_for_all_the_same(
+    scheduler: FakeScheduler, tmp_path: Path
+) -> None:
     RecordStore(tmp_path).create(replace(VIEWER, handle=""), {})
-    scheduler.text[VIEWER.id] = JobState("running")
+    scheduler.known[VIEWER.id] = JobState("running")
     supervisor = JobSupervisor(tmp_path, SITE)
     supervisor.poll()
     assert supervisor.get(VIEWER.id).state.phase == "starting"
 
 
-def test_what_is_refused_leaves_nothing(scheduler: Told, tmp_path: Path) -> None:
+def test_what_is_refused_leaves_nothing(scheduler: FakeScheduler, tmp_path: Path) -> None:
     scheduler.refusal = InvalidInput("Slurm rejected the job: no.", remedy="Ask for less.")
     supervisor = JobSupervisor(tmp_path, SITE)
     with pytest.raises(InvalidInput, match="Slurm rejected"):
@@ -156,7 +127,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> FullDisk:
 
 
 def test_a_viewer_whose_number_cannot_be_written_down_is_stopped(
-    scheduler: Told, disk: FullDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    scheduler: FakeScheduler, disk: FullDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     supervisor = JobSupervisor(tmp_path, SITE)
     submit = scheduler.submit
@@ -174,7 +145,7 @@ def test_a_viewer_whose_number_cannot_be_written_down_is_stopped(
 
 
 def test_one_that_cannot_be_stopped_either_stays_listed(
-    scheduler: Told, disk: FullDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    scheduler: FakeScheduler, disk: FullDisk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     supervisor = JobSupervisor(tmp_path, SITE)
     submit = scheduler.submit
@@ -197,7 +168,7 @@ def test_one_that_cannot_be_stopped_either_stays_listed(
     assert [one.handle for one in JobSupervisor(tmp_path, SITE).records] == ["1"]
 
 
-def test_a_record_that_cannot_be_made_leaves_nothing(scheduler: Told, disk: FullDisk, tmp_path: Path) -> None:
+def test_a_record_that_cannot_be_made_leaves_nothing(scheduler: FakeScheduler, disk: FullDisk, tmp_path: Path) -> None:
     disk.is_full = True
     supervisor = JobSupervisor(tmp_path, SITE)
     with pytest.raises(OSError, match="No space left"):
@@ -206,13 +177,13 @@ def test_a_record_that_cannot_be_made_leaves_nothing(scheduler: Told, disk: Full
 
 
 def test_on_a_full_disk_everything_is_still_watched_and_stopped_and_written_later(
-    scheduler: Told, disk: FullDisk, tmp_path: Path
+    scheduler: FakeScheduler, disk: FullDisk, tmp_path: Path
 ) -> None:
     seen: list[str] = []
     supervisor = JobSupervisor(tmp_path, SITE, lambda record: seen.append(f"{record.name} {record.state.phase}"))
     ids = [supervisor.start(ViewerRequest(name=name)).id for name in ("a", "b")]
     disk.is_full = True
-    scheduler.text |= {ids[0]: JobState("running", node="n1"), ids[1]: JobState("failed", "Failed with exit code 1.")}
+    scheduler.known |= {ids[0]: JobState("running", node="n1"), ids[1]: JobState("failed", "Failed with exit code 1.")}
     supervisor.poll()
     supervisor.cancel(ids[0])
     assert [supervisor.get(id).state.phase for id in ids] == ["ending", "failed"]
@@ -231,19 +202,19 @@ def test_on_a_full_disk_everything_is_still_watched_and_stopped_and_written_late
     ['{"id": ' + "[" * 100_000 + "]" * 100_000 + "}", '{"a": ' * 50 + "1" + "}" * 50, '{"id": 1e999}', '{"id": NaN}'],
     ids=["very deep", "deep", "infinite", "not a number"],
 )
-def test_a_damaged_record_does_not_stop_the_agent(scheduler: Told, tmp_path: Path, content: str) -> None:
+def test_a_damaged_record_does_not_stop_the_agent(scheduler: FakeScheduler, tmp_path: Path, content: str) -> None:
     first = JobSupervisor(tmp_path, SITE)
     ids = [first.start(ViewerRequest()).id for _ in range(3)]
     (tmp_path / ids[0] / "record.json").write_text(content)
     for name in ("address.json", "progress.json", "saved.json", "reason.json"):
         (tmp_path / ids[1] / name).write_text(content)
-    scheduler.text |= {ids[1]: JobState("ended"), ids[2]: JobState("running")}
+    scheduler.known |= {ids[1]: JobState("ended"), ids[2]: JobState("running")}
     second = JobSupervisor(tmp_path, SITE)
     second.poll()
     assert {record.id: record.state.phase for record in second.records} == {ids[1]: "ended", ids[2]: "starting"}
 
 
-def test_a_number_too_large_for_a_time_is_a_damaged_record(scheduler: Told, tmp_path: Path) -> None:
+def test_a_number_too_large_for_a_time_is_a_damaged_record(scheduler: FakeScheduler, tmp_path: Path) -> None:
     id = JobSupervisor(tmp_path, SITE).start(ViewerRequest()).id
     path = tmp_path / id / "record.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"created_at": 10**400}))
@@ -261,28 +232,28 @@ def test_the_audit_of_a_full_disk_is_written_later(tmp_path: Path) -> None:
     assert [json.loads(line)["what"] for line in lines] == ["queued", "running"]
 
 
-def test_what_does_not_end_is_made_to(scheduler: Told, tmp_path: Path) -> None:
+def test_what_does_not_end_is_made_to(scheduler: FakeScheduler, tmp_path: Path) -> None:
     clock = Clock()
     supervisor = JobSupervisor(tmp_path, SITE, clock=clock)
     id = supervisor.start(ViewerRequest()).id
-    scheduler.text[id] = JobState("running")
+    scheduler.known[id] = JobState("running")
     supervisor.cancel(id)
     supervisor.poll()
     assert supervisor.get(id).state.phase == "ending"
     clock.now += SHUTDOWN_TIMEOUT_S
     supervisor.poll()
     assert scheduler.cancelled == [(id, False), (id, True)]
-    scheduler.text[id] = JobState("ended", "Cancelled.")
+    scheduler.known[id] = JobState("ended", "Cancelled.")
     supervisor.poll()
     supervisor.cancel(id)
     assert supervisor.get(id).state == JobState("ended", "It was stopped.") and len(scheduler.cancelled) == 2
 
 
-def test_what_is_over_is_kept_for_a_week(scheduler: Told, tmp_path: Path) -> None:
+def test_what_is_over_is_kept_for_a_week(scheduler: FakeScheduler, tmp_path: Path) -> None:
     clock = Clock()
     supervisor = JobSupervisor(tmp_path, SITE, clock=clock)
     id = supervisor.start(ViewerRequest()).id
-    scheduler.text[id] = JobState("ended", "Finished.")
+    scheduler.known[id] = JobState("ended", "Finished.")
     supervisor.poll()
     clock.now += KEPT_S
     supervisor.poll()
@@ -292,7 +263,7 @@ def test_what_is_over_is_kept_for_a_week(scheduler: Told, tmp_path: Path) -> Non
     assert supervisor.records == [] and list(tmp_path.iterdir()) == []
 
 
-def test_a_hundred_that_wait_do_not_slow_the_next(scheduler: Told, tmp_path: Path) -> None:
+def test_a_hundred_that_wait_do_not_slow_the_next(scheduler: FakeScheduler, tmp_path: Path) -> None:
     supervisor = JobSupervisor(tmp_path, SITE)
     for _ in range(120):
         supervisor.start(ViewerRequest())
@@ -302,7 +273,9 @@ def test_a_hundred_that_wait_do_not_slow_the_next(scheduler: Told, tmp_path: Pat
     assert supervisor.start(ViewerRequest()).state.phase == "queued"
 
 
-def test_a_task_runs_in_its_folder_and_says_nothing_of_itself_in_its_script(scheduler: Told, tmp_path: Path) -> None:
+def test_a_task_runs_in_its_folder_and_says_nothing_of_itself_in_its_script(
+    scheduler: FakeScheduler, tmp_path: Path
+) -> None:
     supervisor = JobSupervisor(tmp_path, SITE)
     record = supervisor.start(TaskRequest(("convert", "a.npy", "b.zarr"), "/data/my scans"))
     (job,) = scheduler.jobs

@@ -1,54 +1,23 @@
 """Tasks that a viewer asks its agent for, through files."""
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from pellucid.agent.jobs import schedulers
 from pellucid.agent.jobs.requests import Overrides, ViewerRequest
 from pellucid.agent.jobs.supervisor import JobSupervisor
 from pellucid.agent.jobs.viewer_tasks import ViewerTask, ViewerTasks, take_requests
 from pellucid.errors import InvalidInput, NotFound
 from pellucid.formats.local_files import VARIABLE
 from pellucid.instance.tasks.runner import CommandRequest
-from pellucid.jobs.job import Job, SubmittedJob
+from pellucid.jobs.job import Job
 from pellucid.jobs.job_state import JobState
 from pellucid.jobs.site import Site
+from tests.agent.fake_scheduler import FakeScheduler
 
 SITE = Site("slurm", poll_s=0.0)
 COMMAND = CommandRequest("Reconstructing a", ("reconstruct", "/a.h5"), {"--recipe": '{"recipe": {}}'}, ("/data",))
-
-
-class FakeScheduler:
-    """Submits nothing; its states are set by the test."""
-
-    def __init__(self) -> None:
-        self.known: dict[str, JobState] = {}
-        self.jobs: list[Job] = []
-        self.cancelled: list[tuple[str, bool]] = []
-        self.refusal: InvalidInput | None = None
-
-    def submit(self, job: Job, site: Site) -> str:
-        if self.refusal is not None:
-            raise self.refusal
-        self.jobs.append(job)
-        self.known[job.id] = JobState("queued", "Priority", place=3)
-        return str(len(self.jobs))
-
-    def states(self, jobs: Iterable[SubmittedJob]) -> dict[str, JobState]:
-        return {job.id: self.known[job.id] for job in jobs}
-
-    def cancel(self, job: SubmittedJob, is_urgent: bool = False) -> None:
-        self.cancelled.append((job.id, is_urgent))
-
-
-@pytest.fixture
-def scheduler(monkeypatch: pytest.MonkeyPatch) -> FakeScheduler:
-    made = FakeScheduler()
-    monkeypatch.setattr(schedulers, "make_scheduler", lambda _: made)
-    return made
 
 
 @pytest.fixture
@@ -123,7 +92,7 @@ def test_a_refusal_reaches_the_viewer(
     take_requests(supervisor, tmp_path)
     seen = refused.look()
     assert seen.is_over and type(seen.refusal) is InvalidInput
-    assert (seen.refusal.what, seen.refusal.remedy) == (scheduler.refusal.what, "Request less.")
+    assert (seen.refusal.what, seen.refusal.remedy) == ("Slurm rejected the job: no such partition.", "Request less.")
     assert "doctor" in str(malformed.look().refusal)
 
 

@@ -4,19 +4,16 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pellucid
-from pellucid import settings
 from pellucid.client.job_viewers import AgentViewer, JobViewer, PendingViewer
 from pellucid.errors import InvalidInput, JobEnded, TransferTooLarge
 from pellucid.transport import client
 from pellucid.volume.sample_volume import sample
-from tests.agent.processes import end_everything
 from tests.slurm_cluster import SlurmCluster
 from tests.suite_report import ROOT
 from tests.waiting import wait_until
@@ -33,17 +30,7 @@ memory = "7GiB"
 """
 
 
-@pytest.fixture
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A person of whom nothing runs yet; their agent is ended at the end."""
-    monkeypatch.setenv("PELLUCID_STATE_FOLDER", str(tmp_path))
-    monkeypatch.setenv("PELLUCID_SITE_FILE", str(tmp_path / "site.toml"))
-    with settings.use(settings.load()):
-        yield tmp_path
-        end_everything(tmp_path)
-
-
-def test_a_viewer_is_asked_for_waited_for_found_and_ended(state: Path) -> None:
+def test_a_viewer_is_asked_for_waited_for_found_and_ended(state_folder: Path) -> None:
     pending = pellucid.start(device="cpu", gpus=0, name="mine", wait=False)
     assert pending.state.phase == "starting" and pending.expected_start is None
     viewer = pending.wait()
@@ -60,21 +47,21 @@ def test_a_viewer_is_asked_for_waited_for_found_and_ended(state: Path) -> None:
         pending.wait()
 
 
-def test_a_viewer_that_cannot_be_says_why(state: Path) -> None:
+def test_a_viewer_that_cannot_be_says_why(state_folder: Path) -> None:
     with pytest.raises(JobEnded, match="The device 'cuda:77' is not available"):
         pellucid.start(device="cuda:77", scheduler="local")
 
 
-def test_gpus_follow_from_the_file_that_is_shown(state: Path, slurm: SlurmCluster) -> None:
-    (state / "site.toml").write_text(SLURM)
-    np.lib.format.open_memmap(state / "large.npy", "w+", np.uint8, (1024, 1024, 2048)).flush()  # A hole, no bytes.
-    pending = pellucid.start(device="cpu", source=str(state / "large.npy"), gpus="auto", wait=False)
+def test_gpus_follow_from_the_file_that_is_shown(state_folder: Path, slurm: SlurmCluster) -> None:
+    (state_folder / "site.toml").write_text(SLURM)
+    np.lib.format.open_memmap(state_folder / "large.npy", "w+", np.uint8, (1024, 1024, 2048)).flush()  # A hole.
+    pending = pellucid.start(device="cpu", source=str(state_folder / "large.npy"), gpus="auto", wait=False)
     assert (pending.resources.gpus, pending.resources.memory_bytes) == (2, 6 * 2**30)
     pending.shutdown()
     pending.wait_until_ended()
 
 
-def test_programs_that_start_at_once_share_one_agent(state: Path) -> None:
+def test_programs_that_start_at_once_share_one_agent(state_folder: Path) -> None:
     program = "from pellucid.client.agent_client import AgentClient; print(AgentClient.find_or_start().address)"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     programs = [
@@ -85,13 +72,15 @@ def test_programs_that_start_at_once_share_one_agent(state: Path) -> None:
     assert len(text) == 1 and re.fullmatch(r"http://[0-9a-f]{16}\.localhost:\d+/\n", text.pop())
 
 
-def test_without_an_agent_none_is_started_to_list_nothing(state: Path) -> None:
+def test_without_an_agent_none_is_started_to_list_nothing(state_folder: Path) -> None:
     assert pellucid.instances() == []
-    assert not (state / "agent").exists()
+    assert not (state_folder / "agent").exists()
 
 
-def test_arrays_go_straight_to_the_node(state: Path, slurm: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    (state / "site.toml").write_text(SLURM)
+def test_arrays_go_straight_to_the_node(
+    state_folder: Path, slurm: SlurmCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (state_folder / "site.toml").write_text(SLURM)
     monkeypatch.setattr(client, "machine", lambda: "")
     with pellucid.start(device="cpu", gpus=0, shape=(16, 16, 16), dtype="uint16") as viewer:
         # Another machine cannot enter the viewer's Unix socket; here that has to be pretended.
@@ -106,8 +95,8 @@ def test_arrays_go_straight_to_the_node(state: Path, slurm: SlurmCluster, monkey
             viewer.render_volume(sample(17))
 
 
-def test_a_viewer_is_ended_while_it_waits(state: Path, slurm: SlurmCluster) -> None:
-    (state / "site.toml").write_text(SLURM)
+def test_a_viewer_is_ended_while_it_waits(state_folder: Path, slurm: SlurmCluster) -> None:
+    (state_folder / "site.toml").write_text(SLURM)
     slurm.command("sbatch", "--gpus=2", "--time=5", "--output=/dev/null", "--wrap=sleep 600", "--job-name=held")
     pending = pellucid.start(shape=(1024, 1024, 1024), dtype="uint16", time_limit_minutes=5, wait=False)
     assert (pending.resources.gpus, pending.resources.memory_bytes) == (2, 6 * 2**30)
@@ -125,8 +114,8 @@ def test_a_viewer_is_ended_while_it_waits(state: Path, slurm: SlurmCluster) -> N
         pellucid.start(gpus=3)
 
 
-def test_one_queues_behind_two_others_and_starts_when_one_is_gone(state: Path, slurm: SlurmCluster) -> None:
-    (state / "site.toml").write_text(SLURM)
+def test_one_queues_behind_two_others_and_starts_when_one_is_gone(state_folder: Path, slurm: SlurmCluster) -> None:
+    (state_folder / "site.toml").write_text(SLURM)
 
     def ask(name: str) -> PendingViewer:
         return pellucid.start(device="cpu", gpus=1, memory=2**29, name=name, time_limit_minutes=5, wait=False)

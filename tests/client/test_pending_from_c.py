@@ -9,13 +9,10 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from pellucid import settings
-from tests.agent.processes import end_everything
 from tests.client.test_pending import SLURM
 from tests.slurm_cluster import SlurmCluster
 from tests.suite_report import ROOT
@@ -34,16 +31,6 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Of a user of whom nothing runs yet; their agent is ended at the end."""
-    monkeypatch.setenv("PELLUCID_STATE_FOLDER", str(tmp_path))
-    monkeypatch.setenv("PELLUCID_SITE_FILE", str(tmp_path / "site.toml"))
-    with settings.use(settings.load()):
-        yield tmp_path
-        end_everything(tmp_path)
-
-
 def steps_of(*command: object) -> dict[str, str]:
     """What the program prints: steps and results."""
     arguments = [str(part) for part in command]
@@ -52,22 +39,22 @@ def steps_of(*command: object) -> dict[str, str]:
     return dict(line.split(": ", 1) for line in done.stdout.splitlines())
 
 
-def test_a_viewer_is_requested_looked_at_and_waited_for(program: Path, folder: Path) -> None:
+def test_a_viewer_is_requested_looked_at_and_waited_for(program: Path, state_folder: Path) -> None:
     steps = steps_of(program, "pending", sys.executable)
     assert steps["start_pending"] == steps["wait"] == steps["end"] == steps["log"] == "ok"
     assert (steps["code"], steps["undo"]) == ("timeout", "Nothing to undo.") and steps["id"]
     assert re.match(r"The viewer is (queued|starting) after 0 s\.", steps["look"])
 
 
-def test_a_viewer_is_stopped_before_it_starts(program: Path, folder: Path) -> None:
+def test_a_viewer_is_stopped_before_it_starts(program: Path, state_folder: Path) -> None:
     steps = steps_of(program, "pending", sys.executable, "stop")
     assert steps["shutdown"] == "ok" and steps["wait"] == "The viewer has ended: it was stopped."
 
 
 def test_under_slurm_the_expected_start_is_known_while_it_waits(
-    program: Path, folder: Path, slurm: SlurmCluster
+    program: Path, state_folder: Path, slurm: SlurmCluster
 ) -> None:
-    (folder / "site.toml").write_text(SLURM)
+    (state_folder / "site.toml").write_text(SLURM)
     slurm.command("sbatch", "--gpus=2", "--time=5", "--output=/dev/null", "--wrap=sleep 600", "--job-name=held")
     command = [str(program), "pending", sys.executable, "poll"]
     began = time.time()

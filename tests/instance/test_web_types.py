@@ -7,8 +7,7 @@ from tests.suite_report import ROOT
 
 
 def test_the_pages_types_are_those_of_the_protocol() -> None:
-    command = [sys.executable, str(ROOT / "tools" / "generate_web_types.py"), "--check"]
-    checked = subprocess.run(
-        command, check=False, capture_output=True, text=True, env={"PYTHONPATH": str(ROOT / "src")}
-    )
+    command = [sys.executable, "-m", "tools.generate_web_types", "--check"]
+    environment = {"PYTHONPATH": str(ROOT / "src")}
+    checked = subprocess.run(command, check=False, capture_output=True, text=True, env=environment, cwd=ROOT)
     assert checked.returncode == 0, checked.stderr

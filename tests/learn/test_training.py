@@ -87,10 +87,16 @@ def test_a_time_limit_pauses_and_the_next_run_continues(tmp_path: Path) -> None:
 
 
 def test_a_requested_stop_keeps_the_network(tmp_path: Path) -> None:
-    TrainingFolder(tmp_path / "training").path.mkdir()
-    TrainingFolder(tmp_path / "training").request_stop()
+    folder = TrainingFolder(tmp_path / "training")
+    folder.path.mkdir()
+    with pytest.raises(InvalidInput, match="The training is not running"):
+        folder.request_stop()
+    folder.write_state("running")
+    assert folder.can_stop
+    folder.request_stop()
+    assert not folder.can_stop
     assert trained(tmp_path)
-    (losses, _), curve = curve_of(tmp_path), TrainingFolder(tmp_path / "training").curve
+    (losses, _), curve = curve_of(tmp_path), folder.curve
     assert [point["step"] for point in losses] == [1]
     assert curve is not None and curve.steps == OPTIONS.steps
 

@@ -142,14 +142,6 @@ def test_a_constant_volume_has_a_histogram() -> None:
     assert volume.histogram(4).counts.sum() == 27
 
 
-def test_bounds_of_a_box_hold() -> None:
-    voxels = np.random.default_rng(0).integers(0, 255, (64, 64, 64), dtype=np.uint8)
-    low, high = Volume.from_array(voxels).range_in(Box((10, 40, 0), (20, 50, 10)))
-    part = voxels[10:20, 40:50, :10]
-    assert low <= part.min()
-    assert high >= part.max()
-
-
 def test_computed_once_then_cached_until_the_file_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.save(tmp_path / "a.npy", np.arange(27, dtype=np.uint8).reshape(3, 3, 3))
     with use(load(cache_folder=tmp_path / "cache")):

@@ -1,7 +1,7 @@
 """Arrays in memory that several processes share, passed on by descriptor.
 
-Here: SharedArray, made in one process and received in another over a Unix socket.
-Not here: who fills it (hdf5.parallel), arrays between machines (transport).
+Here: SharedArray, made in one process, and in another from the descriptor that it received.
+Not here: passing descriptors (workers, transport), filling arrays (hdf5.parallel).
 
 The memory has no name: nothing is in /dev/shm, and it is gone when the last process that holds it has closed it or has
 died, however it died.
@@ -9,11 +9,8 @@ died, however it died.
 
 import ctypes
 import fcntl
-import json
 import mmap
 import os
-import socket
-import struct
 from collections.abc import Sequence
 from contextlib import suppress
 from math import prod
@@ -22,15 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from pellucid.errors import Corrupted, InvalidInput
+from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 
 _MAP_FIXED = 0x10
 _mmap = ctypes.CDLL(None, use_errno=True).mmap
 _mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
 _mmap.restype = ctypes.c_void_p
-_LENGTH = struct.Struct("<I")
-_MAX_MESSAGE = 4096
 
 
 class SharedArray:
@@ -75,25 +70,6 @@ class SharedArray:
             )
         return self._array
 
-    def share_to(self, connection: socket.socket) -> None:
-        """Hand the array to the process at the other end of a Unix socket; both then see the same memory."""
-        message = json.dumps({"shape": self.shape, "dtype": self.dtype.str}).encode()
-        socket.send_fds(connection, [_LENGTH.pack(len(message)) + message], [self.descriptor])
-
-    @classmethod
-    def receive_from(cls, connection: socket.socket) -> "SharedArray":
-        """Take the array that the other end hands over with ``share_to``; waits for it."""
-        first, descriptors, _, _ = socket.recv_fds(connection, _LENGTH.size, 1)
-        try:
-            (descriptor,) = descriptors
-            (length,) = _LENGTH.unpack(first + _receive(connection, _LENGTH.size - len(first)))
-            described = json.loads(_receive(connection, min(length, _MAX_MESSAGE)))
-            return _checked(cls, descriptor, tuple(described["shape"]), np.dtype(described["dtype"]))
-        except (ValueError, KeyError, TypeError, struct.error) as error:
-            for descriptor in descriptors:
-                os.close(descriptor)
-            raise Corrupted("A message with a shared array", "it was not sent by share_to") from error
-
     def make_private(self) -> None:
         """What is written here from now on, through any view, stays in this process: those that the array was handed to
         go on to see what was there. Only the pages that are written to are copied."""
@@ -129,20 +105,3 @@ def _view(descriptor: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Voxe
     with suppress(OSError):  # kernels that keep no large pages for shared memory refuse
         mapped.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(mapped, dtype, count).reshape(shape)
-
-
-def _checked(kind: type[SharedArray], descriptor: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> SharedArray:
-    # Touching memory beyond the end would kill this process: believe the descriptor, not the message.
-    if os.fstat(descriptor).st_size < prod(shape) * dtype.itemsize or dtype.hasobject or min(shape, default=1) < 0:
-        raise ValueError
-    return kind(descriptor, shape, dtype)
-
-
-def _receive(connection: socket.socket, count: int) -> bytes:
-    parts = b""
-    while len(parts) < count:
-        part = connection.recv(count - len(parts))
-        if not part:
-            raise ValueError
-        parts += part
-    return parts

@@ -59,12 +59,6 @@ class BrickRanges:
     def overall(self) -> tuple[float, float]:
         return float(np.fmin.reduce(self.lowest, axis=None)), float(np.fmax.reduce(self.highest, axis=None))
 
-    def inside(self, box: Box) -> tuple[float, float]:
-        """Bounds of the values in a box."""
-        edge = self.brick
-        z, y, x = (slice(a // edge, -(-b // edge)) for a, b in zip(box.start, box.stop, strict=True))
-        return BrickRanges(edge, self.lowest[z, y, x], self.highest[z, y, x]).overall
-
 
 @dataclass(frozen=True)
 class Histogram:

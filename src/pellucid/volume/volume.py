@@ -201,10 +201,6 @@ class Volume:
         region = Box((int(low[0]), int(low[1]), int(low[2])), (int(high[0]), int(high[1]), int(high[2])))
         return trilinear(self.read(region), np.clip(points, 0, last) - low)
 
-    def range_in(self, box: Box) -> tuple[float, float]:
-        """Bounds of the values inside a box, from the bricks that it touches."""
-        return self.brick_ranges().inside(box)
-
     def on_change(self, listener: Listener) -> Callable[[], None]:
         """Call the listener with every box that changes; returns a function that stops this."""
         return self._announcements.add(listener)

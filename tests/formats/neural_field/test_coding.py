@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pellucid.formats.neural_field.coding import coded_array, coded_arrays, decoded_array, decoded_arrays, rounded
+from pellucid.formats.neural_field.coding import coded_arrays, decoded_arrays, rounded
 from pellucid.formats.neural_field.field import Floats
 from pellucid.formats.neural_field.symbol_coder import MAX_SYMBOL, Symbols
 
@@ -46,17 +46,17 @@ def entropy_bytes(symbols: Symbols) -> float:
 def test_arrays_come_back_as_whole_steps(seed: int, shape: tuple[int, ...], kind: str, exponent: float) -> None:
     values, step = drawn(np.random.default_rng(seed), shape, kind), float(np.float32(10**exponent))
     expected = (rounded(values, step) * step).astype(np.float32)
-    np.testing.assert_array_equal(decoded_array(coded_array(values, step), shape), expected)
+    np.testing.assert_array_equal(decoded_arrays(coded_arrays([(values, step)]), [shape])[0], expected)
 
 
 def test_one_element() -> None:
     for value in (0.0, -7.0, float(MAX_SYMBOL)):
-        assert decoded_array(coded_array(np.array([value], np.float32), 1.0), (1,)).tolist() == [value]
+        assert decoded_arrays(coded_arrays([(np.array([value], np.float32), 1.0)]), [(1,)])[0].tolist() == [value]
 
 
 def test_values_beyond_the_largest_symbol_are_clipped() -> None:
     values = np.array([1e30, -1e30], np.float32)
-    assert decoded_array(coded_array(values, 1.0), (2,)).tolist() == [MAX_SYMBOL, -MAX_SYMBOL]
+    assert decoded_arrays(coded_arrays([(values, 1.0)]), [(2,)])[0].tolist() == [MAX_SYMBOL, -MAX_SYMBOL]
 
 
 def test_several_arrays_with_steps_of_their_own() -> None:
@@ -72,22 +72,22 @@ def test_sizes_are_near_the_entropy_and_below_it_where_neighbours_are_alike() ->
     noise = random.laplace(size=(2, 16, 16, 16)).astype(np.float32)
     smooth = np.cumsum(np.cumsum(noise, axis=3), axis=2) * np.float32(0.1)
     for step in (0.2, 1.0):
-        assert len(coded_array(noise, step)) < 1.1 * entropy_bytes(rounded(noise, step)) + 60
-    assert len(coded_array(smooth, 0.5)) < 0.75 * entropy_bytes(rounded(smooth, 0.5))
-    assert len(coded_array(np.zeros((2, 32, 32, 32), np.float32), 1.0)) < 300
+        assert len(coded_arrays([(noise, step)])) < 1.1 * entropy_bytes(rounded(noise, step)) + 60
+    assert len(coded_arrays([(smooth, 0.5)])) < 0.75 * entropy_bytes(rounded(smooth, 0.5))
+    assert len(coded_arrays([(np.zeros((2, 32, 32, 32), np.float32), 1.0)])) < 300
 
 
 @pytest.mark.parametrize("shape", [(1 << 40,), (1 << 20, 1 << 20), (4, 1 << 14, 1 << 14, 1 << 14)])
 def test_more_symbols_than_bytes_can_hold_are_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="more parameters than its bytes can hold"):
-        decoded_array(coded_array(np.zeros(9, np.float32), 1.0), shape)
+        decoded_arrays(coded_arrays([(np.zeros(9, np.float32), 1.0)]), [shape])
 
 
 @given(st.binary(max_size=120), st.integers(1, 400))
 @settings(max_examples=150, deadline=None)
 def test_any_bytes_decode_to_an_array_or_to_an_error(data: bytes, count: int) -> None:
     try:
-        values = decoded_array(data, (count,))
+        (values,) = decoded_arrays(data, [(count,)])
     except (ValueError, AssertionError):
         return
     assert values.shape == (count,)

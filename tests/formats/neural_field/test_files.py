@@ -4,6 +4,7 @@ import json
 import struct
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -269,7 +270,7 @@ def test_parameters_that_overflow_are_read_without_a_crash(tmp_path: Path) -> No
     field = plain_field()
     for weights in field.decoder.weights:
         weights[...] = weights * np.float32(1e6)
-    volume = whole_volume(field.with_range(-1e38, 1e38), SHAPE, "uint8")
+    volume = whole_volume(replace(field, value_range=(-1e38, 1e38)), SHAPE, "uint8")
     with pellucid.open(str(write_volume(tmp_path / "a.plf", volume))) as opened:
         assert set(np.unique(opened.read())) <= {0, 255}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.engines.partial_output import SUFFIX
-from pellucid.errors import InvalidInput, NotFound
+from pellucid.errors import NotFound
 from pellucid.learn.denoise.output_names import TRAINING, kept_network, training_folder
 from pellucid.learn.training.curve import LearningCurve
 from pellucid.learn.training.state_folder import PREVIEWS, TrainingFolder
@@ -76,17 +76,15 @@ class TaskTraining:
         folder = self.current
         curve = folder.curve or LearningCurve(0)
         images = [TrainingImage(path.stem.partition("-")[2], _version(path)) for path in sorted(_images(folder))]
-        losses = tuple(next(value for name, value in point.items() if name != "step") for point in curve.losses)
-        can_stop = folder.state == "running" and not folder.is_stop_requested
         found = TrainingProgress(
             curve.step,
             curve.steps,
             curve.every,
             curve.seconds,
-            losses,
+            curve.loss_values,
             tuple(curve.validations),
             tuple(images),
-            can_stop,
+            folder.can_stop,
         )
         return asdict(found)
 
@@ -99,8 +97,6 @@ class TaskTraining:
 
     def stop(self) -> None:
         """End it after its next step; the network is kept."""
-        if self.current.state != "running":
-            raise InvalidInput("The training is not running.", remedy="Wait until it has begun.")
         self.current.request_stop()
 
 

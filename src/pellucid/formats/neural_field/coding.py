@@ -29,11 +29,6 @@ def rounded(values: Floats, step: float) -> Symbols:
     return np.asarray(np.clip(np.rint(values / np.float32(step)), -MAX_SYMBOL, MAX_SYMBOL), np.int32)
 
 
-def coded_array(values: Floats, step: float) -> bytes:
-    """One array as bytes; decoded, its values are whole numbers of ``step``."""
-    return coded_arrays([(values, step)])
-
-
 def coded_arrays(arrays: Sequence[tuple[Floats, float]]) -> bytes:
     """Arrays and the steps to which they are rounded, as bytes. What is learnt from one serves the next."""
     heads, coder = [], SymbolEncoder()
@@ -48,10 +43,6 @@ def coded_arrays(arrays: Sequence[tuple[Floats, float]]) -> bytes:
 def array_steps(data: bytes, count: int) -> list[float]:
     """The steps to which so many coded arrays were rounded."""
     return [_ARRAY.unpack_from(data, number * _ARRAY.size)[0] for number in range(count)]
-
-
-def decoded_array(data: bytes, shape: tuple[int, ...]) -> Floats:
-    return decoded_arrays(data, [shape])[0]
 
 
 def decoded_arrays(data: bytes, shapes: Sequence[tuple[int, ...]]) -> list[Floats]:

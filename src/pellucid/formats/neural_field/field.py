@@ -8,7 +8,7 @@ encodings are joined in the order of the fields below. Decoded values lie about 
 the volume's, or to those of what a spline leaves of it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -99,6 +99,3 @@ class NeuralField:
         tables = sum(level.table.size for level in self.hash_levels)
         spline = self.spline.coefficients.size if self.spline else 0
         return grids + tables + spline + sum(weights.size for weights in self.decoder.weights)
-
-    def with_range(self, low: float, high: float) -> "NeuralField":
-        return replace(self, value_range=(low, high))

@@ -89,10 +89,7 @@ class DenoisingStore:
 
     def keep(self, task: str) -> None:
         """End a training after its next step; the network is kept as it is then, and applied."""
-        training = self._of_task(task).training
-        if training.state != "running":
-            raise InvalidInput("The training is not running.", remedy="Wait until it has begun.")
-        training.request_stop()
+        self._of_task(task).training.request_stop()
 
     def status(self, scan: str) -> DenoisingStatus | None:
         one = self._known.get(scan)
@@ -110,12 +107,12 @@ class DenoisingStore:
             step=curve.step,
             steps=curve.steps,
             every=curve.every,
-            losses=tuple(next(v for k, v in point.items() if k != "step") for point in curve.losses),
+            losses=curve.loss_values,
             validations=tuple(
                 ValidationPoint(int(point["step"]), point["error"], point["error_before"])
                 for point in curve.validations
             ),
-            is_training=is_running and folder.state == "running" and not folder.is_stop_requested,
+            is_training=is_running and folder.can_stop,
             images=_change_time(folder.preview("after")),
             sentences=_sentences(one.target) if status.state == "finished" else (),
         )

@@ -29,6 +29,11 @@ class LearningCurve:
         return max(1, self.steps // MAX_POINTS)
 
     @property
+    def loss_values(self) -> tuple[float, ...]:
+        """The first number of each point of ``losses``."""
+        return tuple(next(value for name, value in point.items() if name != "step") for point in self.losses)
+
+    @property
     def step(self) -> int:
         """The last one in the curve."""
         return max((int(points[-1]["step"]) for points in (self.losses, self.validations) if points), default=0)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pellucid.errors import InvalidInput
 from pellucid.formats.local_files import written_whole
 from pellucid.formats.protocol import Voxels
 from pellucid.learn.report.png import png_bytes
@@ -45,7 +46,15 @@ class TrainingFolder:
     def is_stop_requested(self) -> bool:
         return (self.path / STOP).exists()
 
+    @property
+    def can_stop(self) -> bool:
+        """Whether a training runs here that was not asked to stop yet."""
+        return self.state == "running" and not self.is_stop_requested
+
     def request_stop(self) -> None:
+        """End the training after its next step; the network is kept as it is then."""
+        if self.state != "running":
+            raise InvalidInput("The training is not running.", remedy="Wait until it has begun.")
         (self.path / STOP).touch()
 
     def write_curve(self, curve: LearningCurve) -> None:
