@@ -26,12 +26,15 @@ FINISHED = FOLDER.parent / "build" / "benchmarks.json"
 
 NEEDS_CARD = frozenset({"large_surfaces", "learn_speed", "render_cuda", "neural_speed"})
 """Without a CUDA card there is nothing that these could measure."""
+TRAINS = frozenset({"learn_denoise", "learn_segment", "learn_superres", "neural", "neural_bounded"})
+"""Trainings take minutes on a card and days without one: there they run with --quick only, to see that they work."""
 
 
-def names(has_card: bool) -> list[str]:
-    """The scripts that write a table."""
+def names(*, has_card: bool, is_quick: bool) -> list[str]:
+    """The scripts that write a table on this machine."""
+    left_out = frozenset[str]() if has_card else NEEDS_CARD if is_quick else NEEDS_CARD | TRAINS
     scripts = [path for path in sorted(FOLDER.glob("*.py")) if CALLS_REPORT.search(path.read_text())]
-    return [path.stem for path in scripts if has_card or path.stem not in NEEDS_CARD]
+    return [path.stem for path in scripts if path.stem not in left_out]
 
 
 def run(scripts: Sequence[str], arguments: Sequence[str]) -> list[str]:
@@ -82,7 +85,8 @@ def main() -> None:
     if "--again" in arguments:
         arguments.remove("--again")
         FINISHED.unlink(missing_ok=True)
-    failed = run(names(any(device.is_cuda for device in devices())), arguments)
+    has_card = any(device.is_cuda for device in devices())
+    failed = run(names(has_card=has_card, is_quick="--quick" in arguments), arguments)
     for line in failed:
         print(f"run_all: {line}", file=sys.stderr)
     sys.exit(bool(failed))

@@ -10,16 +10,22 @@ from benchmarks import run_all, table
 
 
 def test_scripts_that_write_a_table_are_benchmarks() -> None:
-    found = run_all.names(has_card=True)
+    found = run_all.names(has_card=True, is_quick=False)
     assert {"agent", "formats", "render", "render_cuda", "viewer"} <= {*found}
     assert {"conversion_peer", "table", "run_all", "memory"}.isdisjoint(found)
-    assert run_all.names(has_card=False) == [
-        name for name in found if name not in ("large_surfaces", "learn_speed", "neural_speed", "render_cuda")
-    ]
+
+
+def test_without_a_card_only_what_can_be_measured_runs() -> None:
+    found, quick, full = (
+        {*run_all.names(has_card=has_card, is_quick=is_quick)}
+        for has_card, is_quick in ((True, False), (False, True), (False, False))
+    )
+    assert found - quick == {"large_surfaces", "learn_speed", "neural_speed", "render_cuda"}
+    assert quick - full == {"learn_denoise", "learn_segment", "learn_superres", "neural", "neural_bounded"}
 
 
 def test_a_table_has_the_name_of_its_script() -> None:
-    scripts = {*run_all.names(has_card=True)}
+    scripts = {*run_all.names(has_card=True, is_quick=False)}
     assert {path.stem.split("-")[0] for path in table.RESULTS.glob("*.md")} <= scripts
     for script in scripts:
         assert f'report("{script}", ' in (run_all.FOLDER / f"{script}.py").read_text()
