@@ -1,12 +1,16 @@
 """How good is a neural field of a given size, and how do published networks and classic codecs do at the same size?
 
-    python -m benchmarks.neural [--quick] [--json FILE] [--part NAME] [--parts FOLDER] [--until SECONDS]
+    python -m benchmarks.neural [--quick] [--json FILE] [--part NAME ...] [--sizes BYTES ...] [--only KIND]
+                                [--no-images] [--parts FOLDER] [--until SECONDS]
 
 Quality over all voxels, and of a rendering, at equal bytes: our default model, rounded and coded, beside AMGSRN as
 published (float32 parameters), SZ3, ZFP, SPERR and the volume subsampled; and fV-SRN and NGP beside AMGSRN of the
-medium size. Real scans are taken from ../shared/data; those that are absent are left out by name. Every result is kept
-in FOLDER/neural.json as soon as it is there: another run leaves it out. --part: scans, 256, 512, 1024 (analytic fields
-of that side), models (fV-SRN and NGP), or table, which only writes tables and curves.
+medium size. Real scans are taken from ../shared/data, or from the folder TEST_DATA_FOLDER; those that are absent are
+left out by name. Every result is kept in FOLDER/neural.json as soon as it is there: another run leaves it out.
+
+--part: scans, 256, 512, 1024 (analytic fields of that side), models (fV-SRN and NGP), or table, which only writes
+tables and curves. --only: trainings, codecs, or images, of those fields in FOLDER/fields that were not drawn when they
+were trained (--no-images). They may run at the same time, or on several machines; --part table ends them.
 """
 
 import argparse
@@ -14,83 +18,48 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from benchmarks.entry_points import with_entry_points
-from benchmarks.neural_codecs import NAMES, write_decoded
+from benchmarks.neural_codecs import NAMES
 from benchmarks.neural_curves import draw_curves
 from benchmarks.neural_entries import AMGSRN, FVSRN, NGP, OURS, Entries, Entry
-from benchmarks.neural_images import image_quality
-from benchmarks.neural_published import Published, write_published
+from benchmarks.neural_jobs import PARTS, SIZES, Job, jobs_of
+from benchmarks.neural_measuring import Place, coded, measured, redrawn, trained
 from benchmarks.neural_volumes import SCANS, is_there, write_volume
 from benchmarks.table import RESULTS, Options, Row, heading, report, unavailable
-from pellucid.box import Box
-from pellucid.neural.compression import CompressionOptions, compress
-from pellucid.neural.quality import measure
-from pellucid.volume.volume import open_volume
-
-MEDIUM = 1 << 20
-SIZES = (32_768, 131_072, 1_000_000, 4 * MEDIUM)
-"""Bytes of files; the last are those of the medium size in float32."""
-LARGE, LARGE_SIZES = 1024, (131_072, 1_000_000)
-QUICK = 16_384
-MODELS = {AMGSRN: "amgsrn", FVSRN: "fvsrn", NGP: "ngp"}
-DECODER = 32 * 64 + 64 * 64 + 64
-"""Parameters of its decoder, about."""
-MAX_MODEL_S = 75.0
-"""fV-SRN and NGP, whose steps are not fused, are trained for so long if they have not made all their steps."""
-FIELDS = {part: (f"smooth{part}", f"turbulent{part}") for part in ("256", "512", "1024")}
-PARTS = ("scans", *FIELDS, "models")
-
-
-@dataclass(frozen=True)
-class Job:
-    volume: str
-    method: str
-    target: int
-
-
-@dataclass(frozen=True)
-class Place:
-    """folder: of volumes and of what is decoded. steps: of every training in a quick run."""
-
-    folder: Path
-    is_quick: bool
-
-    def volume(self, name: str) -> Path:
-        return self.folder / f"{name}.npy"
-
-    def decoded(self, job: Job) -> Path:
-        return self.folder / f"{job.volume}-{job.method.partition(',')[0]}-{job.target}.npy"
-
-    @property
-    def steps(self) -> int | None:
-        return 60 if self.is_quick else None
 
 
 def main() -> None:
     given = _arguments()
-    jobs, chosen = jobs_of(given.part, is_quick=given.quick), Options(given.quick, given.json)
+    chosen = Options(given.quick, given.json)
     with tempfile.TemporaryDirectory(dir=given.scratch) as folder:
-        kept = (given.parts or Path(folder)) / ("neural-quick.json" if given.quick else "neural.json")
-        entries, place = Entries(kept), Place(Path(folder), given.quick)
+        kept = given.parts or Path(folder)
+        entries = Entries(kept, "quick-neural" if given.quick else "neural", f"-{given.only}" if given.only else "")
+        place = Place(Path(folder), kept / "fields", given.quick, draws=given.images)
         with_entry_points(Path(folder) / "site")
-        run([job for job in jobs if entries.get(job.volume, job.target, job.method) is None], entries, place, given)
-        write_results(list(entries), chosen)
+        jobs = jobs_of(given.part, given.sizes, is_quick=given.quick)
+        if given.only == "images":
+            draw_kept(jobs, entries, place, time.monotonic() + given.until)
+        elif given.part != ["table"]:
+            run(_missing(jobs, entries, given.only), entries, place, given)
+        if given.only is None:
+            write_results(list(entries), chosen)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Neural fields beside classic codecs.")
     parser.add_argument("--quick", action="store_true", help="smaller sizes, under 60 s on 2 cores")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
-    parser.add_argument("--part", choices=("all", *PARTS, "table"), default="all")
+    parser.add_argument("--part", nargs="+", choices=("all", *PARTS, "table"), default=["all"])
+    parser.add_argument("--sizes", nargs="+", type=int, metavar="BYTES", default=SIZES)
+    parser.add_argument("--only", choices=("trainings", "codecs", "images"))
+    parser.add_argument("--no-images", dest="images", action="store_false", help="leave renderings for --only images")
     parser.add_argument("--parts", type=Path, metavar="FOLDER", help="where results are kept (default: nowhere)")
     parser.add_argument("--until", type=float, default=float("inf"), metavar="SECONDS", help="start nothing later")
     parser.add_argument("--scratch", type=Path, metavar="FOLDER", help="where volumes are written")
@@ -99,22 +68,18 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def jobs_of(part: str, *, is_quick: bool) -> list[Job]:
-    if is_quick:
-        methods = (OURS, *MODELS, *NAMES)
-        return [Job(name, method, QUICK) for name in ("smooth32", "turbulent32") for method in methods]
-    jobs: list[Job] = []
-    for own, names in {"scans": tuple(SCANS), **FIELDS}.items():
-        if part in ("all", own):
-            sizes = LARGE_SIZES if own == str(LARGE) else SIZES
-            # Those that take longest come first.
-            methods = ("SPERR", "SZ3", "ZFP", OURS, "subsampled", AMGSRN)
-            jobs += [Job(name, method, size) for method in methods for size in sizes for name in names]
-            jobs += [Job(name, AMGSRN, 4 * MEDIUM) for name in names if 4 * MEDIUM not in sizes]
-    if part in ("all", "models"):
-        names = (*SCANS, *FIELDS["512"])
-        jobs += [Job(name, method, 4 * MEDIUM) for method in (NGP, FVSRN) for name in names]
-    return jobs
+def _missing(jobs: Sequence[Job], entries: Entries, only: str | None) -> list[Job]:
+    wanted = [job for job in jobs if entries.get(job.volume, job.target, job.method) is None]
+    return [job for job in wanted if only is None or job.is_codec == (only == "codecs")]
+
+
+def draw_kept(jobs: Sequence[Job], entries: Entries, place: Place, deadline: float) -> None:
+    """Images of the fields that were kept."""
+    for job in jobs:
+        entry, field = entries.get(job.volume, job.target, job.method), place.field(job)
+        if entry and entry.image_psnr is None and field and field.exists() and time.monotonic() < deadline:
+            entries.add(redrawn(entry, job, place))
+            print(f"{job.volume}, {job.target:,} bytes: drawn", flush=True)
 
 
 # Measuring
@@ -140,7 +105,7 @@ def run(jobs: Sequence[Job], entries: Entries, place: Place, given: argparse.Nam
             made.result()
             print(f"{time.monotonic() - start:.0f} s: {name} is there", flush=True)
         line = _Line(entries, place, trainers, coders)
-        line.wait_for([job for job in jobs if job.method in NAMES], [job for job in jobs if job.method not in NAMES],
+        line.wait_for([job for job in jobs if job.is_codec], [job for job in jobs if not job.is_codec],
                       (trainings, codecs), start + given.until)  # fmt: skip
 
 
@@ -165,7 +130,7 @@ class _Line:
         while True:
             while codecs and len(coding) < slots[1] and time.monotonic() < deadline:
                 job = codecs.pop(0)
-                coding[self._coders.submit(_coded, job, self._place)] = job
+                coding[self._coders.submit(coded, job, self._place)] = job
             while (decoded or (trainings and time.monotonic() < deadline)) and len(working) < slots[0]:
                 work: Callable[[], Entry]
                 if decoded:
@@ -198,62 +163,6 @@ class _Line:
             print(f"{time.monotonic() - self._start:.0f} s: {job.volume}, {job.method}: {text}", flush=True)
             return None
         return result
-
-
-def _coded(job: Job, place: Place) -> tuple[int, float]:
-    start = time.monotonic()
-    count = write_decoded(job.method, place.volume(job.volume), job.target, place.decoded(job))
-    return count, time.monotonic() - start
-
-
-def trained(job: Job, place: Place) -> Entry:
-    """A field or a published network, trained and measured."""
-    source, entry = place.volume(job.volume), Entry(job.volume, job.target, job.method)
-    if job.method == OURS:
-        path = place.decoded(job).with_suffix(".plf")
-        made = compress(source, path, CompressionOptions(size=job.target, steps=place.steps))
-        found = made.quality
-        entry = replace(entry, nbytes=made.file_bytes, psnr=min(found.psnr, 999.0), ssim=found.ssim)
-        entry = replace(entry, max_error=found.max_error, seconds=made.training.seconds, steps=made.training.steps)
-        return _with_image(entry, source, path, place)
-    is_fused = job.method == AMGSRN
-    limit = float("inf") if is_fused or place.is_quick else MAX_MODEL_S
-    wanted = Published(MODELS[job.method], features_of(job.target), place.steps, limit)
-    training, parameters = write_published(source, wanted, place.decoded(job))
-    entry = measured(job, place, 4 * parameters, training.seconds)
-    return replace(entry, steps=training.steps)
-
-
-def features_of(target: int) -> int:
-    """Features of a published model of so many bytes: beside its decoder, but for the medium size, which has a name."""
-    return target // 4 if target == 4 * MEDIUM else max(target // 4 - DECODER, 256)
-
-
-def measured(job: Job, place: Place, nbytes: int, seconds: float) -> Entry:
-    """The quality of decoded voxels, which are removed."""
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    decoded = np.load(place.decoded(job), mmap_mode="r")
-    with open_volume(place.volume(job.volume)) as volume:
-        found = measure(volume, partial(_part, decoded), device)
-    entry = Entry(
-        job.volume, job.target, job.method, nbytes, min(found.psnr, 999.0), found.ssim, found.max_error,
-        seconds=seconds,
-    )  # fmt: skip
-    del decoded
-    return _with_image(entry, place.volume(job.volume), place.decoded(job), place)
-
-
-def _with_image(entry: Entry, source: Path, decoded: Path, place: Place) -> Entry:
-    """Volumes of 1024³ are not drawn."""
-    if source.stat().st_size < 2**31:
-        psnr, ssim = image_quality(source, decoded, 128 if place.is_quick else 1024)
-        entry = replace(entry, image_psnr=min(psnr, 999.0), image_ssim=ssim)
-    decoded.unlink()
-    return entry
-
-
-def _part(array: Any, box: Box) -> Any:
-    return array[box.slices]
 
 
 # Tables

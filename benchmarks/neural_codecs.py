@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import h5py
-import hdf5plugin
 import numpy as np
 import torch
 
@@ -103,6 +102,8 @@ def _sperr_part(path: str, chunk: tuple[slice, ...], bound: float) -> tuple[int,
 
 
 def _sperr_chunk(values: Array, bound: float) -> tuple[int, bytes]:
+    import hdf5plugin
+
     # swap: arrays are C-ordered; without it SPERR codes along the wrong axes.
     with h5py.File("coded", "w", driver="core", backing_store=False) as file:
         filters = hdf5plugin.Sperr(absolute=bound, swap=True)
@@ -112,6 +113,8 @@ def _sperr_chunk(values: Array, bound: float) -> tuple[int, bytes]:
 
 
 def _decoded_sperr(data: bytes, shape: tuple[int, ...]) -> Array:
+    import hdf5plugin
+
     with h5py.File("decoded", "w", driver="core", backing_store=False) as file:
         filters = hdf5plugin.Sperr(absolute=1.0, swap=True)
         dataset = file.create_dataset("a", shape=shape, dtype=np.float32, chunks=shape, **filters)

@@ -1,98 +1,155 @@
 """What does a model for every brick gain over one model of the same size, and does it leave seams?
 
-    python -m benchmarks.neural_ensemble [--quick] [--json FILE]
+    python -m benchmarks.neural_ensemble [--quick] [--json FILE] [--parts FOLDER] [--until SECONDS] [--only trainings]
 
 2 x 2 x 2 bricks with 0, 4 and 16 ghost cells beside one model of as many bytes, trained with as many steps as a brick,
 and with as many as all bricks together. PSNR over all voxels, and how much the gradient changes across the faces of
 bricks relative to the voxels around (1: no seam), blended and with hard switching. neural_ensemble.png in
-benchmarks/results shows the errors of the middle slice with 0 and with 16 ghost cells beside each other.
+benchmarks/results shows the errors of the middle slice with 0 and with 16 ghost cells beside each other. Every model
+is kept in FOLDER/ensemble: another run leaves it out.
 """
 
+import argparse
 import tempfile
-from dataclasses import dataclass
+import time
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from PIL import Image
 
+from benchmarks.entry_points import with_entry_points
 from benchmarks.neural_volumes import smooth
 from benchmarks.sample_scans import SHARED
-from benchmarks.table import RESULTS, Row, options, report
+from benchmarks.table import RESULTS, Options, Row, report, unavailable
 from pellucid.box import Box
 from pellucid.formats.neural_field.format import NeuralReader
 from pellucid.neural.compression import CompressionOptions, compress
 from pellucid.volume.volume import open_volume
 
 Array = np.ndarray[Any, np.dtype[Any]]
-SCAN = SHARED / "volumes" / "stroke_T1.nii.gz"
 AROUND = 12
 """Voxels on each side of a face that it is compared with."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """steps: of each brick's model."""
+    """scan: below the folder of real scans; side: of the smooth volume that is taken without one. steps: of each
+    brick's model. batch: None for the default."""
 
-    scan: bool
+    scan: str
     side: int
     size: int
     steps: int
-    batch: int
+    batch: int | None
     ghosts: tuple[int, ...]
 
     def __str__(self) -> str:
-        return f"{self.size // 1000} kB, {self.steps} steps of {self.batch} points for each of 8 bricks"
+        points = f" of {self.batch} points" if self.batch else ""
+        return f"{self.size // 1000} kB, {self.steps} steps{points} for each of 8 bricks"
+
+    @property
+    def name(self) -> str:
+        return Path(self.scan).name.partition(".")[0] if self.has_scan else f"smooth {self.side}³"
+
+    @property
+    def has_scan(self) -> bool:
+        return bool(self.scan) and (SHARED / self.scan).exists()
+
+    def voxels(self) -> Array:
+        return open_volume(str(SHARED / self.scan)).read() if self.has_scan else smooth(self.side)
 
 
-FULL = Size(scan=True, side=64, size=200_000, steps=700, batch=1024, ghosts=(0, 4, 16))
-QUICK = Size(scan=False, side=32, size=66_000, steps=30, batch=512, ghosts=(0, 4))
+CUDA = Size("volumes/bonsai.nrrd", side=256, size=1_000_000, steps=6000, batch=None, ghosts=(0, 8, 16))
+FULL = Size("volumes/stroke_T1.nii.gz", side=64, size=200_000, steps=700, batch=1024, ghosts=(0, 4, 16))
+QUICK = Size("", side=32, size=66_000, steps=30, batch=512, ghosts=(0, 4))
+
+
+@dataclass(frozen=True)
+class Model:
+    """ghost: cells of an ensemble; None for a single model."""
+
+    steps: int
+    ghost: int | None = None
+
+    @property
+    def name(self) -> str:
+        return f"one-{self.steps}" if self.ghost is None else f"ghost-{self.ghost}"
 
 
 def main() -> None:
-    given = options("Ensembles of neural fields beside one model.")
-    size = QUICK if given.is_quick else FULL
-    voxels = open_volume(str(SCAN)).read() if size.scan and SCAN.exists() else smooth(size.side)
-    name = SCAN.name.partition(".")[0] if size.scan and SCAN.exists() else f"smooth {size.side}³"
-    report("neural_ensemble", _rows(name, voxels, size, is_kept=not given.is_quick), str(size), given)
-
-
-def _rows(name: str, voxels: Array, size: Size, *, is_kept: bool) -> list[Row]:
-    rows, errors = [], []
+    parser = argparse.ArgumentParser(description="Ensembles of neural fields beside one model.")
+    parser.add_argument("--quick", action="store_true", help="smaller sizes, under 60 s on 2 cores")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
+    parser.add_argument("--parts", type=Path, metavar="FOLDER", help="where results are kept (default: nowhere)")
+    parser.add_argument("--until", type=float, default=float("inf"), metavar="SECONDS", help="start nothing later")
+    parser.add_argument("--only", choices=("trainings",), help="write no table, which takes the processor some time")
+    given = parser.parse_args()
+    size = QUICK if given.quick else CUDA if torch.cuda.is_available() else FULL
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "a.npy"
-        np.save(source, voxels)
-        single = {f"one model, {steps} steps": _psnr(source, size, steps) for steps in (size.steps, 8 * size.steps)}
-        for ghost in size.ghosts:
-            path = source.with_name(f"{ghost}.plf")
-            bricks = CompressionOptions(
-                size=size.size, steps=size.steps, batch=size.batch, bricks=(2, 2, 2), ghost=ghost
-            )
-            psnr = compress(source, path, bricks).quality.psnr
-            case = f"{name}, {ghost} ghost cells"
-            rows += [Row(case, "PSNR", "dB", psnr, peer, one, psnr / one) for peer, one in single.items()]
-            blended, switched = (_decoded(path, is_blended=is_blended) for is_blended in (True, False))
-            jumps = gradient_jump(blended), gradient_jump(switched)
-            rows.append(
-                Row(case, "gradient across faces", "", jumps[0], "hard switching", jumps[1], jumps[1] / jumps[0])
-            )
-            errors.append((blended - voxels.astype(np.float32)) ** 2)
-    if is_kept:
-        _write_errors(errors[0], errors[-1])
-    return rows
+        with_entry_points(Path(folder) / "site")
+        source, kept = Path(folder) / "a.npy", (given.parts or Path(folder)) / "ensemble"
+        np.save(source, size.voxels())
+        train(models_of(size), source, size, kept, time.monotonic() + given.until)
+        if given.only is None:
+            report("neural_ensemble", table_rows(size, kept), str(size), Options(given.quick, given.json))
+        if given.only is None and not given.quick:
+            write_errors(size, kept)
 
 
-def _psnr(source: Path, size: Size, steps: int) -> float:
-    """Of one model."""
-    chosen = CompressionOptions(size=size.size, steps=steps, batch=size.batch)
-    return compress(source, source.with_name(f"one{steps}.plf"), chosen).quality.psnr
+def models_of(size: Size) -> list[Model]:
+    return [*(Model(size.steps, ghost) for ghost in size.ghosts), Model(size.steps), Model(8 * size.steps)]
 
 
-def _decoded(path: Path, *, is_blended: bool) -> Array:
-    reader = NeuralReader(path)
-    values = reader.volume.values(Box.whole(reader.volume.shape), is_blended=is_blended)
-    reader.close()
-    return values
+def train(models: list[Model], source: Path, size: Size, kept: Path, deadline: float) -> None:
+    """Those that are not kept yet; one after the other without a GPU."""
+    kept.mkdir(parents=True, exist_ok=True)
+    missing = [model for model in models if not (kept / f"{model.name}.plf").exists()]
+    with ProcessPoolExecutor(3 if torch.cuda.is_available() else 1, mp_context=get_context("spawn")) as pool:
+        for model in pool.map(partial(train_one, source=source, size=size, kept=kept, deadline=deadline), missing):
+            print(model.name, flush=True)
+
+
+def train_one(model: Model, source: Path, size: Size, kept: Path, deadline: float) -> Model:
+    """Nothing after the deadline."""
+    if time.monotonic() < deadline:
+        chosen = CompressionOptions(size=size.size, steps=model.steps, batch=size.batch)
+        if model.ghost is not None:
+            chosen = replace(chosen, bricks=(2, 2, 2), ghost=model.ghost)
+        compress(source, kept / f"{model.name}.plf", chosen)
+    return model
+
+
+def table_rows(size: Size, kept: Path) -> list[Row]:
+    rows: list[Row] = []
+    paths = {model: kept / f"{model.name}.plf" for model in models_of(size)}
+    there = {model: path for model, path in paths.items() if path.exists()}
+    single = {f"one model, {model.steps} steps": psnr(path) for model, path in there.items() if model.ghost is None}
+    for model, path in there.items():
+        if model.ghost is not None:
+            case, own = f"{size.name}, {model.ghost} ghost cells", psnr(path)
+            rows += [Row(case, "PSNR", "dB", own, peer, one, own / one) for peer, one in single.items()]
+            jumps = [gradient_jump(decoded(path, is_blended=is_blended)) for is_blended in (True, False)]
+            peer = "hard switching"
+            rows.append(Row(case, "gradient across faces", "", jumps[0], peer, jumps[1], jumps[1] / jumps[0]))
+    return rows or [unavailable("all", "ours", "nothing has run")]
+
+
+def psnr(path: Path) -> float:
+    """As it was measured over all voxels when the file was written."""
+    with closing(NeuralReader(path)) as reader:
+        return reader.volume.quality["psnr"]
+
+
+def decoded(path: Path, *, is_blended: bool) -> Array:
+    with closing(NeuralReader(path)) as reader:
+        return reader.volume.values(Box.whole(reader.volume.shape), is_blended=is_blended)
 
 
 def gradient_jump(values: Array) -> float:
@@ -107,9 +164,13 @@ def gradient_jump(values: Array) -> float:
     return float(np.mean(ratios))
 
 
-def _write_errors(*errors: Array) -> None:
-    """The middle slices beside each other, in one grey scale."""
-    slices = [np.sqrt(error[error.shape[0] // 2 - 1]) for error in errors]
+def write_errors(size: Size, kept: Path) -> None:
+    """The middle slices with the fewest and with the most ghost cells beside each other, in one grey scale."""
+    paths = [kept / f"ghost-{ghost}.plf" for ghost in (size.ghosts[0], size.ghosts[-1])]
+    if not all(path.exists() for path in paths):
+        return
+    voxels = size.voxels().astype(np.float32)
+    slices = [np.abs(decoded(path, is_blended=True) - voxels)[len(voxels) // 2 - 1] for path in paths]
     white = float(np.percentile(slices[0], 99)) or 1.0
     image = np.concatenate([np.pad(np.clip(one / white, 0, 1), 2) for one in slices], axis=1)
     Image.fromarray((255 * image).astype(np.uint8)).save(RESULTS / "neural_ensemble.png")

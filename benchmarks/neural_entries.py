@@ -32,12 +32,23 @@ class Entry:
 
 
 class Entries:
-    """A file of entries; each is written as soon as it is there."""
+    """A file of entries; each is written as soon as it is there. Files beside it whose names begin alike are read too:
+    several runs may write at the same time, each its own."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        found = json.loads(path.read_text()) if path.exists() else []
-        self._found = {_key(entry): entry for entry in (Entry(**one) for one in found)}
+    def __init__(self, folder: Path, name: str, own: str = "") -> None:
+        self._path = folder / f"{name}{own}.json"
+        self._own: dict[tuple[str, int, str], Entry] = {}
+        self._found: dict[tuple[str, int, str], Entry] = {}
+        for path in (*sorted(folder.glob(f"{name}-*.json")), folder / f"{name}.json"):
+            stored = [Entry(**one) for one in json.loads(path.read_text())] if path.exists() else []
+            # What was drawn later has everything that the entry before has.
+            self._found |= {_key(one): one for one in stored if one.image_psnr or not self._is_drawn(one)}
+            if path == self._path:
+                self._own = {_key(one): one for one in stored}
+
+    def _is_drawn(self, entry: Entry) -> bool:
+        found = self._found.get(_key(entry))
+        return found is not None and found.image_psnr is not None
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._found.values())
@@ -46,10 +57,10 @@ class Entries:
         return self._found.get((volume, target, method))
 
     def add(self, entry: Entry) -> None:
-        self._found[_key(entry)] = entry
+        self._own[_key(entry)] = self._found[_key(entry)] = entry
         self._path.parent.mkdir(parents=True, exist_ok=True)
         new = self._path.with_suffix(".new")
-        new.write_text(json.dumps([asdict(one) for one in self._found.values()], indent=0) + "\n")
+        new.write_text(json.dumps([asdict(one) for one in self._own.values()], indent=0) + "\n")
         new.replace(self._path)
 
 

@@ -16,7 +16,6 @@ from math import floor, prod
 from typing import Any
 
 import h5py
-import hdf5plugin
 import numpy as np
 
 from pellucid.box import Box, Shape, triple
@@ -178,6 +177,8 @@ def _check_stream(data: bytes, shape: Shape) -> None:
 
 
 def _filter(bound: float) -> dict[str, Any]:
+    import hdf5plugin  # Only fields with a residual need it, and it takes a moment.
+
     # swap: our arrays are C-ordered; without it SPERR codes along the wrong axes.
     return dict(hdf5plugin.Sperr(absolute=bound, swap=True))
 
