@@ -51,3 +51,30 @@ def test_one_at_a_time_also_after_a_failure() -> None:
         for future in [pool.submit(work) for _ in range(4)]:
             future.result()
     assert most == [1]
+
+
+def test_two_hold_a_turn_together_and_a_third_waits() -> None:
+    """On a card: one queues kernels while the card works on those of the other."""
+    turns, both = TicketLock(), threading.Barrier(2)
+    leave, third = threading.Event(), threading.Event()
+
+    def one_of_two(number: int) -> None:
+        with turns.hold(number, together=2):
+            both.wait(timeout=60)  # Passes only when two are inside.
+            leave.wait()
+
+    def last(number: int) -> None:
+        with turns.hold(number, together=2):
+            third.set()
+
+    numbers = [turns.ticket() for _ in range(3)]
+    with ThreadPoolExecutor(3) as pool:
+        work = [pool.submit(one_of_two, number) for number in numbers[:2]]
+        wait_until(lambda: turns._holders == 2)
+        work.append(pool.submit(last, numbers[2]))
+        wait_until(lambda: turns._waiting == numbers[2:])
+        assert not third.is_set()
+        leave.set()
+        for one in work:
+            one.result()
+    assert third.is_set()

@@ -4,7 +4,7 @@ import pytest
 
 from pellucid.errors import NotEnoughMemory
 from pellucid.tomo.correction.rings import RingSettings
-from pellucid.tomo.pipeline.memory_model import CUDA_SHARE, SlabSize, card_bytes, slices_at_once
+from pellucid.tomo.pipeline.memory_model import CUDA_SHARE, SlabSize, card_bytes, device_budget, slices_at_once
 from pellucid.tomo.recipe import Recipe
 
 H200 = 139 * 2**30
@@ -35,3 +35,15 @@ def test_a_smaller_card_takes_fewer_slices_and_the_least_is_refused() -> None:
 def test_joined_views_are_counted() -> None:
     narrow, joined = SlabSize(8, 2000, 1000, 1000, 2, 4), SlabSize(8, 2000, 1000, 1900, 2, 4)
     assert card_bytes(joined, Recipe(), 8) > card_bytes(narrow, Recipe(), 8)
+
+
+@pytest.mark.parametrize(("gib", "turns"), [(139, 2), (5, 1)])
+def test_two_threads_compute_on_a_card_only_where_both_fit(gib: int, turns: int) -> None:
+    class Card:
+        def free_bytes(self) -> int:
+            return gib * 2**30
+
+    recipe, size = Recipe(method="gridding", rings=RingSettings("vo-all")), SlabSize(16, 2048, 2048, 2048, 2, 4)
+    budget = device_budget(size, recipe, Card())  # type: ignore[arg-type]
+    assert budget.turns == turns and budget.at_once == 16
+    assert turns * card_bytes(size, recipe, 16) <= CUDA_SHARE * gib * 2**30

@@ -21,6 +21,8 @@ MIN_VIDEO_EDGE = 16
 MAX_THREADS = 8
 """Of one image: each makes a slice of it, and smaller ones would not be made sooner."""
 
+QUANTIZER = "24"
+"""Of all frames alike: to choose one for each frame (crf), the encoder looks through it once more, on one thread."""
 
 MIN_SHARE = 0.4
 """Of a stream's edges: an image that is smaller than that begins another, and a larger one is enlarged to fit it."""
@@ -117,7 +119,7 @@ class VideoEncoder:
         context.time_base = Fraction(1, FRAMES_PER_SECOND)
         context.gop_size = 2**30  # Key frames only where they are asked for: each costs ten others.
         context.options = {
-            "preset": "ultrafast", "tune": "zerolatency", "crf": "23", "profile": "baseline",
+            "preset": "ultrafast", "tune": "zerolatency", "qp": QUANTIZER, "profile": "baseline",
             "x264-params": f"repeat-headers=1:annexb=1:scenecut=0:sliced-threads=1:threads={self._threads}:"
             "colormatrix=bt709:colorprim=bt709:transfer=bt709:range=tv",
             "forced-idr": "1",

@@ -162,7 +162,7 @@ def take(
     y = half - wp.float32(row)
     value = wp.float32(0.0)
     if x * x + y * y <= radii[slice] * radii[slice]:
-        left = grid.shape[2] // 4 - width // 2
-        place = 2 * (left + column) + slice % per_pair
-        value = grid[slice // per_pair, row, place] * fading[row] * fading[column]
+        start = grid.shape[1] // 2 - width // 2
+        place = 2 * (start + column) + slice % per_pair
+        value = grid[slice // per_pair, start + row, place] * fading[row] * fading[column]
     images[slice, row, column] = value

@@ -46,10 +46,11 @@ def make_slices(sinograms: Array, geometry: ParallelGeometry, filtering: Filteri
         part = geometry.part(some)
         chosen = Filtering(filtering.name, filtering.edges[some], filtering.borders[some], filtering.length)
         grid = _gathered(_tuned(sinograms[some], part, chosen, device), part, size, device)
-        lines = _transformed(grid, columns, device)
+        # Along both axes at once: one by one they would be copied in between, so that an axis comes last.
+        transformed = primitives(device).ifft(grid, axes=(1, 2))
         del grid  # What comes next needs the room.
-        _take(lines, part, images[some], device)
-        del lines
+        _take(transformed, part, images[some], device)
+        del transformed
     return images
 
 
@@ -119,19 +120,12 @@ def _gathered(tuned: Array, geometry: ParallelGeometry, size: int, device: Devic
     return grid
 
 
-def _transformed(grid: Array, columns: int, device: Device) -> Array:
-    """The image's rows of the transformed grid; columns are left whole."""
-    room, size = primitives(device), grid.shape[1]
-    start = size // 2 - columns // 2
-    down = room.ifft(grid, axes=(1,))
-    return room.ifft(down[:, start : start + columns], axes=(2,))
-
-
-def _take(lines: Array, geometry: ParallelGeometry, images: Array, device: Device) -> None:
+def _take(transformed: Array, geometry: ParallelGeometry, images: Array, device: Device) -> None:
     """Slices from the transformed grid, less the fading of the window."""
     from pellucid.tomo.kernels import gridding_cuda as kernels
 
     room, columns = primitives(device), images.shape[1]
-    numbers = (window_fading(columns, lines.shape[2]), geometry.radii(columns))
-    inputs = [lines.view(np.float32), geometry.per_pair, *(room.to_device(one.astype(np.float32)) for one in numbers)]
+    numbers = (window_fading(columns, transformed.shape[2]), geometry.radii(columns))
+    tables = [room.to_device(one.astype(np.float32)) for one in numbers]
+    inputs = [transformed.view(np.float32), geometry.per_pair, *tables]
     launch(kernels.take, (columns, len(images), columns), inputs=inputs, outputs=[images], device=device)

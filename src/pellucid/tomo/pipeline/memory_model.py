@@ -24,6 +24,9 @@ CUDA_SHARE = 0.9
 MAX_WAITING = 11
 """Others on a card whose slices are on their way to it or back while those of one are computed."""
 
+MAX_TURNS = 2
+"""Threads that compute on a card at once: one queues kernels while the card works on those of the other."""
+
 RING_COPIES = 6
 """Of the sinograms, while rings are removed: turned, sorted, their order, two medians, the result."""
 
@@ -87,10 +90,12 @@ def work_bytes(size: SlabSize, recipe: Recipe) -> int:
 
 @dataclass(frozen=True, eq=False)
 class DeviceBudget:
-    """How slabs of one kind are put through a card. at_once: slices. flights: held while slices are on the device."""
+    """How slabs of one kind are put through a card. at_once: slices. slots: held while slices are on the device. turns:
+    threads that compute on it at once."""
 
     at_once: int
     slots: threading.BoundedSemaphore
+    turns: int
 
 
 def device_budget(size: SlabSize, recipe: Recipe, device: Device) -> DeviceBudget:
@@ -103,9 +108,12 @@ def device_budget(size: SlabSize, recipe: Recipe, device: Device) -> DeviceBudge
 def _card(size: SlabSize, recipe: Recipe, device: Device) -> DeviceBudget:
     free_bytes = device.free_bytes()
     at_once = slices_at_once(size, recipe, free_bytes)
-    spare = int(CUDA_SHARE * free_bytes) - card_bytes(size, recipe, at_once)
+    computing = card_bytes(size, recipe, at_once)
     waiting = at_once * (size.views * size.columns * size.raw_itemsize + 4 * size.edge**2)
-    return DeviceBudget(at_once, threading.BoundedSemaphore(1 + min(MAX_WAITING, spare // waiting)))
+    budget = int(CUDA_SHARE * free_bytes)
+    turns = MAX_TURNS if MAX_TURNS * (computing + waiting) <= budget else 1
+    spare = budget - turns * computing
+    return DeviceBudget(at_once, threading.BoundedSemaphore(1 + min(MAX_WAITING, spare // waiting)), turns)
 
 
 def slices_at_once(size: SlabSize, recipe: Recipe, free_bytes: int) -> int:

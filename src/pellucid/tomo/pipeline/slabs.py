@@ -144,7 +144,7 @@ def make_slab(
         with card.slots if card else nullcontext():
             with account.timing("to device"):
                 frames = primitives(device).to_device(raw[:, some])
-            with DEVICE_TURNS.hold(turns):
+            with DEVICE_TURNS.hold(turns, card.turns if card else 1):
                 sinograms = corrected(frames, scan, calibration.part(some), plan, account, axes[some])
                 del frames
                 with account.timing("reconstruct", device):
