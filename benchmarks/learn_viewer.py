@@ -9,9 +9,11 @@ same kind with random weights.
 """
 
 import argparse
+import sys
 import tempfile
 import time
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,10 @@ from pellucid.formats.protocol import Voxels
 DATA = Path(__file__).parent.parent.parent / "shared" / "data"
 TRAINED = "networks/unet2d_nuclei.onnx"
 EDGE = 512
+VIEWER_PACKAGES = (
+    *("PIL", "constriction", "fastapi", "h5py", "imagecodecs", "numpy", "opentelemetry", "pydantic", "scipy"),
+    *("starlette", "tifffile", "uvicorn", "warp", "websockets", "xxhash"),
+)
 TIMEOUT_S = 280.0
 POLL_S = 0.005
 
@@ -39,6 +45,7 @@ def main() -> None:
     parser.add_argument("--network", type=Path, metavar="FILE", help="an ONNX file or its folder")
     parser.add_argument("--data", type=Path, default=DATA, metavar="FOLDER", help="with networks/unet2d_nuclei.onnx")
     given = parser.parse_args()
+    check_packages()
     has_card = any(device.is_cuda for device in devices())
     depth = 8 if given.quick or not has_card else EDGE
     with tempfile.TemporaryDirectory() as folder:
@@ -51,6 +58,12 @@ def main() -> None:
             viewer.shutdown()
     size = f"{depth} × {EDGE}² uint8, {network.name}"
     report("learn_viewer", rows, size, Options(given.quick, given.json))
+
+
+def check_packages() -> None:
+    """A machine that was lent may lack some; all that are missing are named at once."""
+    if missing := [name for name in VIEWER_PACKAGES if find_spec(name) is None]:
+        sys.exit(f"A viewer needs packages that are not installed: {', '.join(missing)}.")
 
 
 def network_and_options(given: Path | None, data: Path, folder: Path) -> tuple[Path, dict[str, Any]]:

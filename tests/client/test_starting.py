@@ -20,6 +20,7 @@ from pellucid.errors import (
     DeviceUnavailable,
     InvalidInput,
     NotAllowed,
+    PellucidError,
     TokenRejected,
     Unreachable,
     ViewerUnreachable,
@@ -101,6 +102,26 @@ def test_a_viewer_that_cannot_be_says_why() -> None:
         pellucid.start(device="cuda:77")
     with pytest.raises(InvalidInput, match="port 99999"):
         pellucid.start(device="cpu", port=99999)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("import not_installed_here", r"^The package not_installed_here is not installed\. Install it"),
+        ("raise RuntimeError('broken file')", "The viewer could not start: RuntimeError: broken file"),
+        ("import os; os._exit(3)", "starting the viewer: it exited with code 3"),
+        ("import os; os.kill(os.getpid(), 11)", r"starting the viewer: it crashed \(SIGSEGV\)"),
+    ],
+)
+def test_a_viewer_that_ends_while_it_starts_says_why(
+    content: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not that it was killed: that would point at the machine's memory."""
+    (tmp_path / "fastapi.py").write_text(content + "\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONHASHSEED", "0")  # So that it is a new Python, not a fork that has imported everything.
+    with pytest.raises(PellucidError, match=message):
+        pellucid.start(device="cpu")
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pellucid.client.viewer import Viewer
     from pellucid.instance.lifecycle.viewer_records import ViewerRecord
 
-TIMEOUT_S = 180.0
+TIMEOUT_S, EXIT_TIMEOUT_S = 180.0, 10.0
 
 
 @overload
@@ -141,9 +141,12 @@ def _ready(connection: socket.socket, process: "subprocess.Popen[bytes]", option
         try:
             line.send(asdict(options))
             reply, _ = line.receive(TIMEOUT_S)
-        except (EOFError, OSError) as error:
+        except TimeoutError as error:
             process.kill()
-            raise WorkerLost("starting the viewer", str(error) or f"it ended with code {process.wait()}") from error
+            process.wait()
+            raise WorkerLost("starting the viewer", f"it did not respond for {TIMEOUT_S:.0f} s") from error
+        except (EOFError, OSError) as error:
+            raise WorkerLost("starting the viewer", _exit_text(process)) from error
         except BaseException:  # Ctrl-C: nothing may be left behind.
             process.kill()
             process.wait()
@@ -152,6 +155,20 @@ def _ready(connection: socket.socket, process: "subprocess.Popen[bytes]", option
         process.wait()
         raise error_from_body(reply)
     return str(reply["url"])
+
+
+def _exit_text(process: "subprocess.Popen[bytes]") -> str:
+    """Why a process that closed its connection ended. It is killed only if it does not end by itself: a process that
+    is about to end of an error would otherwise look like one that the system killed."""
+    from pellucid.workers.process import exit_reason
+
+    try:
+        code = process.wait(EXIT_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return "it closed its connection"
+    return exit_reason(code).why
 
 
 def _ending(process: "subprocess.Popen[bytes]") -> Any:

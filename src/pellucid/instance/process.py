@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pellucid.dataclass_json import from_json
-from pellucid.errors import InvalidInput, PellucidError
+from pellucid.errors import InvalidInput, MissingPackage, PellucidError
 from pellucid.instance.lifecycle.signals import exit_on_signals
 from pellucid.workers.channel import MessageChannel
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 60.0
 WATCH_S = 0.5
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,23 @@ def main() -> None:
     except PellucidError as error:
         line.send(error_body(error))
         sys.exit(2)
+    except Exception as error:  # The program that started this cannot see its output in every case.
+        log.exception("the viewer could not start")
+        line.send(error_body(_unexpected(error)))
+        sys.exit(1)
     with closing(instance):
         if options.parent:
             threading.Thread(target=_end_with, args=(options.parent, instance), daemon=True).start()
         line.send({"url": instance.url})
         line.close()
         instance.run()
+
+
+def _unexpected(error: Exception) -> PellucidError:
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return MissingPackage(error.name)
+    what = f"The viewer could not start: {type(error).__name__}: {error}".rstrip(".")
+    return PellucidError(f"{what}.", remedy="Check the installation with: pip check.")
 
 
 def error_body(error: PellucidError) -> dict[str, Any]:

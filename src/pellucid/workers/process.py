@@ -184,10 +184,11 @@ class WorkerProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             code = self._process.wait()
-        self._on_end(self._ending or _ending_of(code))
+        self._on_end(self._ending or exit_reason(code))
 
 
-def _ending_of(code: int) -> ExitReason:
+def exit_reason(code: int) -> ExitReason:
+    """Why a process ended. code: as Popen has it."""
     if code >= 0:
         return ExitReason(f"it exited with code {code}", is_fault=False)
     try:
