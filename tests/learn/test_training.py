@@ -3,6 +3,7 @@
 import multiprocessing
 import signal
 import struct
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from pellucid.learn.training.curve import read_curve
 from pellucid.learn.training.devices import to_channels_last
 from pellucid.learn.training.event_files import EventFile, crc32c
 from pellucid.learn.training.loop import TrainingLoop
+from pellucid.learn.training.objective import Batch
 from pellucid.learn.training.options import LearningControl, LearningOptions
 from pellucid.learn.training.replicas import Replicas
 from pellucid.learn.training.running import run_training, train_on, training_device
@@ -74,6 +76,52 @@ def test_a_killed_training_continues_bit_by_bit(tmp_path: Path, optimiser: str, 
     assert not (tmp_path / "cut" / "out").exists()
     assert_same(trained(tmp_path / "cut", job), whole)
     assert curve_of(tmp_path / "cut") == curve_of(tmp_path / "whole")
+
+
+class AdversarialObjective(SmallObjective):
+    """Two parts, the second of which learns from what the first one made. sizes: samples computed at a time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(1)
+        self.parts = {
+            "network": torch.nn.Sequential(torch.nn.Conv2d(2, 8, 1), torch.nn.ReLU(), torch.nn.Conv2d(8, 1, 1)),
+            "judge": torch.nn.Conv2d(1, 1, 3),
+        }
+        self.sizes: list[int] = []
+
+    def losses(self, batch: Batch) -> Iterator[tuple[str, torch.Tensor]]:
+        points, truth = batch
+        self.sizes.append(len(points))
+        made, judge = self.parts["network"](points), self.parts["judge"]
+        yield "network", torch.nn.functional.mse_loss(made, truth) - 0.1 * judge(made).mean()
+        yield "judge", (judge(made.detach()) - judge(truth)).square().mean()
+
+
+@pytest.mark.parametrize("parts", [2, 3, 6])
+def test_a_batch_in_parts_teaches_the_same(parts: int) -> None:
+    found = {}
+    for accumulation in (1, parts):
+        objective = AdversarialObjective()
+        options = LearningOptions(steps=5, batch=6, epoch_steps=5, warmup=1, rate=0.02, accumulation=accumulation)
+        loop = TrainingLoop(objective, options, "cpu", Replicas())
+        batches = Batches(objective.samples, options, Replicas())
+        losses = [{k: float(v) for k, v in loop.step(batches.make(step)).items()} for step in range(5)]
+        assert set(objective.sizes) == {6 // accumulation}
+        found[accumulation] = (
+            losses,
+            [one.detach().clone() for part in objective.parts.values() for one in part.parameters()],
+        )
+    assert found[1][0][0] != found[1][0][4]
+    for one, other in zip(found[1][0], found[parts][0], strict=True):
+        assert one == pytest.approx(other, rel=1e-4)
+    for one, other in zip(found[1][1], found[parts][1], strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_a_batch_that_cannot_be_divided_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="A batch of 4 cannot be divided into 3 parts"):
+        LearningOptions(batch=4, accumulation=3)
 
 
 def test_a_time_limit_pauses_and_the_next_run_continues(tmp_path: Path) -> None:

@@ -10,9 +10,10 @@ follow from the seed and the number. So a training that was interrupted continue
 import math
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,8 @@ class TrainingLoop:
                 f"A batch of {options.batch} cannot be divided among {replicas.count} GPUs.",
                 remedy="Choose a batch that is a multiple of their number.",
             )
+        # Several GPUs have divided the batch already.
+        self._parts = gcd(options.accumulation, options.batch // replicas.count)
         self.objective, self.options, self.device, self.replicas = objective, options, device, replicas
         self.steps = 0
         self._half = half_precision(device, options.precision)
@@ -132,24 +135,37 @@ class TrainingLoop:
         torch.manual_seed((self.options.seed * 1_000_003 + self.steps) % MAX_SEED)
         for part in self.objective.parts.values():
             part.train()
-        losses = self.objective.losses(batch)
+        losses = [self.objective.losses(part) for part in _divided(batch, self._parts)]
         found = {}
-        while (one := self._next(losses)) is not None:
+        while (one := self._learn(losses)) is not None:
             name, loss = one
-            self._descend(name, loss)
-            found[name] = loss.detach()
+            self._descend(name)
+            found[name] = loss
         self.steps += 1
         return found
+
+    def _learn(self, losses: Sequence[Iterator[tuple[str, Tensor]]]) -> tuple[str, Tensor] | None:
+        """The gradients of the next loss, which is the mean over the parts of the batch; None after the last."""
+        name, total = "", None
+        for part in losses:
+            one = self._next(part)
+            if one is None:
+                return None
+            name, loss = one
+            if total is None:
+                self._optimisers[name].zero_grad(set_to_none=True)
+            loss = loss / len(losses) if len(losses) > 1 else loss
+            loss.backward()
+            total = loss.detach() if total is None else total + loss.detach()
+        return None if total is None else (name, total)
 
     def _next(self, losses: Iterator[tuple[str, Tensor]]) -> tuple[str, Tensor] | None:
         kind = torch.device(self.device).type
         with torch.autocast(kind, self._half) if self._half else nullcontext():
             return next(losses, None)
 
-    def _descend(self, name: str, loss: Tensor) -> None:
+    def _descend(self, name: str) -> None:
         part, optimiser = self.objective.parts[name], self._optimisers[name]
-        optimiser.zero_grad(set_to_none=True)
-        loss.backward()
         self.replicas.average(part)
         nn.utils.clip_grad_norm_(part.parameters(), self.options.clip)
         for group in optimiser.param_groups:
@@ -192,6 +208,11 @@ class TrainingLoop:
     def _networks(self) -> dict[str, nn.Module]:
         averages = {f"average/{name}": average.network for name, average in self._averages.items()}
         return {**{f"part/{name}": part for name, part in self.objective.parts.items()}, **averages}
+
+
+def _divided(batch: Batch, count: int) -> list[Batch]:
+    """Parts of the same number of samples."""
+    return list(zip(*(one.chunk(count) for one in batch), strict=True))
 
 
 def _below(arrays: Arrays, name: str) -> dict[str, Any]:

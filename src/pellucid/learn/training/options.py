@@ -18,7 +18,8 @@ class LearningOptions:
     """steps: of the optimiser. batch: samples of a step, over all GPUs. epoch_steps: after which the network is
     validated. optimiser: adam, or sgd with momentum. rate: largest learning rate; it rises during ``warmup`` steps
     and falls to 0 as half a cosine. clip: largest norm of the gradients. averaging: how much of the averaged weights
-    stays in each step. precision: bfloat16 where the GPU has it ("auto").
+    stays in each step. precision: bfloat16 where the GPU has it ("auto"). accumulation: parts of a batch that are
+    computed one after the other, and their gradients added, which takes less memory.
     """
 
     steps: int = 2000
@@ -31,9 +32,10 @@ class LearningOptions:
     averaging: float = 0.998
     seed: int = 0
     precision: str = "auto"
+    accumulation: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch", "epoch_steps"):
+        for name in ("steps", "batch", "epoch_steps", "accumulation"):
             if getattr(self, name) < 1:
                 raise InvalidInput(f"Invalid {name}: {getattr(self, name)}.", remedy="Use a whole number from 1.")
         for name in ("rate", "clip"):
@@ -44,6 +46,11 @@ class LearningOptions:
             raise InvalidInput(f"Invalid averaging: {self.averaging}.", remedy="Use a number from 0 to below 1.")
         if not 0 <= self.seed < 2**63:
             raise InvalidInput(f"Invalid seed: {self.seed}.", remedy="Use a whole number from 0 to 2^63 - 1.")
+        if self.batch % self.accumulation:
+            raise InvalidInput(
+                f"A batch of {self.batch} cannot be divided into {self.accumulation} parts.",
+                remedy="Choose a batch that is a multiple of the number of parts.",
+            )
         _check_choice("optimiser", self.optimiser, OPTIMISERS)
         _check_choice("precision", self.precision, PRECISIONS)
 
