@@ -14,6 +14,7 @@ from pellucid.box import Box
 from pellucid.conversion.values import ValueMap
 from pellucid.errors import InvalidInput
 from pellucid.infer.loading import load_network
+from pellucid.infer.network_files.network import NetworkForm
 from pellucid.infer.output_rule import OutputRule
 from pellucid.infer.prediction import Predictor
 from pellucid.infer.runtime import RuntimeRequest, open_runtime
@@ -278,6 +279,32 @@ def test_windows_that_are_cut_on_the_device_are_the_same(
     assert found.dtype == usual.dtype and found.shape == usual.shape
     far = np.abs(found.astype(np.float64) - usual)
     assert far.max() <= (1e-4 if found.dtype == np.float32 else 1) and np.mean(far > 1e-4) < 0.02
+
+
+def test_a_region_is_read_into_the_memory_of_the_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From pinned memory it gets to a GPU without another copy. Of two volumes, each is one channel."""
+    form = UNetForm(channels=2, width=4, depth=1)
+    (tmp_path / "a.onnx").write_bytes(to_onnx(filled(form), 2, 1, 2))
+    network = load_network(tmp_path / "a.onnx", NetworkForm(axes="bcyx"))
+    runtime = TorchRuntime(onnx.load_from_string(network.model), "cpu")
+    made, seen = [], []
+
+    def host_array(self: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+        made.append(np.zeros(shape, dtype))
+        return made[-1]
+
+    def run_region(self: Any, request: Any) -> Any:
+        seen.append(request)
+        return self._regions.run(request)
+
+    monkeypatch.setattr(TorchRuntime, "host_array", host_array)
+    monkeypatch.setattr(TorchRuntime, "run_region", run_region)
+    values = np.random.default_rng(0).integers(0, 250, (3, 20, 24)).astype(np.uint16)
+    source = VolumeSource([Volume.from_array(values), Volume.from_array((values // 2).astype(np.uint8))])
+    predictor = Predictor(network, Windows((1, 20, 24), (0, 4, 4), network.step), runtime, (ValueStatistics(),))
+    predictor.predict(source, Box((1, 0, 0), (3, 20, 24)), OutputRule("values"))
+    assert seen[0].voxels is made[0] and len(made) == 1
+    np.testing.assert_array_equal(seen[0].voxels, np.stack([values[1:], values[1:] // 2]))
 
 
 def test_what_is_not_computed_on_the_device_is_left_to_the_host() -> None:

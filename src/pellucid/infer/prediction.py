@@ -21,7 +21,7 @@ from pellucid.infer.network_files.transforms import Statistics, apply_transforms
 from pellucid.infer.output_rule import OutputRule
 from pellucid.infer.region_runtime import DeviceRegionRequest, RegionRuntime, takes_regions
 from pellucid.infer.runtime import NetworkRuntime
-from pellucid.infer.sources import VoxelSource
+from pellucid.infer.sources import VolumeSource, VoxelSource
 from pellucid.infer.window_cache import WindowCache
 from pellucid.infer.windows import Window, Windows, cut, input_box, output_box, reflected
 
@@ -49,7 +49,7 @@ class Predictor:
         if self.windows.is_blended:
             return self._blended(source, box, finish)
         region = self.read_box(box, source.shape)
-        voxels = source.read(region)
+        voxels = self._read(source, region)
         if (made := self._on_device(voxels, region, box, source.shape, finish)) is not None:
             return made
         results: list[Voxels] = []
@@ -63,6 +63,13 @@ class Predictor:
                     results.append(np.empty((*kept.shape[:-3], *self._scaled(box).shape), kept.dtype))
                 results[0][(..., *self._scaled(window.core.relative_to(box.start)).slices)] = kept
         return results[0]
+
+    def _read(self, source: VoxelSource, region: Box) -> Voxels:
+        """Into memory from which it gets to the device fastest."""
+        runtime = self.runtime
+        if isinstance(source, VolumeSource) and isinstance(runtime, RegionRuntime) and takes_regions(self.network):
+            return source.read(region, runtime.host_array)
+        return source.read(region)
 
     def _on_device(self, voxels: Voxels, region: Box, box: Box, shape: Shape, finish: Finish | None) -> Voxels | None:
         """The same by a runtime that cuts windows itself; None without one."""

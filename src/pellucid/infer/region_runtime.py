@@ -9,7 +9,9 @@ times.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
 
 from pellucid.box import Box, Shape
 from pellucid.formats.protocol import Voxels
@@ -44,6 +46,9 @@ class RegionRuntime(Protocol):
 
     def run_region(self, request: DeviceRegionRequest) -> Voxels | None:
         """The box of the output: (z, y, x), or (channel, z, y, x) without a rule. None for what it cannot do."""
+
+    def host_array(self, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Voxels:
+        """Memory to read a region into, from which it gets to the device fastest."""
 
 
 def takes_regions(network: Network) -> bool:

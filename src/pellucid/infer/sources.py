@@ -4,7 +4,7 @@ Here: VoxelSource, the protocol; volumes as channels.
 Not here: another network as the source (prediction).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,6 +13,8 @@ from pellucid.box import Box, Shape
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.volume.volume import Volume
+
+Allocate = Callable[[tuple[int, ...], "np.dtype[Any]"], Voxels]
 
 
 class VoxelSource(Protocol):
@@ -48,8 +50,13 @@ class VolumeSource:
     def dtype(self) -> np.dtype[Any]:
         return np.result_type(*(volume.dtype for volume in self.volumes))
 
-    def read(self, box: Box) -> Voxels:
+    def read(self, box: Box, allocate: Allocate = np.empty) -> Voxels:
+        """allocate: makes the array, from its shape and type."""
         region = box.shift(self._region.start)
-        if len(self.volumes) == 1:
-            return self.volumes[0].read(region)[None]
-        return np.stack([volume.read(region) for volume in self.volumes])
+        voxels = allocate((self.channels, *box.shape), self.dtype)
+        for channel, volume in zip(voxels, self.volumes, strict=True):
+            if volume.dtype == voxels.dtype:
+                volume.read(region, channel)
+            else:
+                channel[...] = volume.read(region)
+        return voxels

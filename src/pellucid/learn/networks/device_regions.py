@@ -9,7 +9,6 @@ one stream; the result is copied back while the next region is computed.
 
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from itertools import groupby
 from typing import Any
 
@@ -35,39 +34,46 @@ class DeviceRegions:
     def __init__(self, device: str, compute: Compute) -> None:
         self._device, self._compute = device, compute
         self._is_gpu, self._turn = device.startswith("cuda"), threading.Lock()
+        # One for each direction: memory that was used in one stream is not free for another.
+        self._up, self._down = (torch.cuda.Stream(device) if self._is_gpu else None for _ in range(2))
 
     def run(self, request: DeviceRegionRequest) -> Voxels | None:
         rule = request.rule
         if str(request.voxels.dtype) not in TYPES or (rule is not None and output_type(rule) is None):
             return None
-        with self._copying():
-            region = self._upload(request.voxels)
+        region = self._upload(request.voxels)
         with self._turn:
             made = self._computed(region, request)
             if self._is_gpu:
                 torch.cuda.current_stream(self._device).synchronize()
-        with self._copying():
-            return self._download(made)
+        return self._download(made)
 
-    def _copying(self) -> Any:
-        """A stream of this thread's own, beside the one that computes."""
-        return torch.cuda.stream(torch.cuda.Stream(self._device)) if self._is_gpu else nullcontext()
+    def host_array(self, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Voxels:
+        """For voxels on their way to the device: pinned memory, which is used again when the array is gone."""
+        if not self._is_gpu or dtype.name not in TYPES:
+            return np.empty(shape, dtype)
+        return torch.empty(shape, dtype=TYPES[dtype.name], pin_memory=True).numpy()
 
     def _upload(self, voxels: Voxels) -> Tensor:
         tensor = torch.from_numpy(np.ascontiguousarray(voxels))
-        if not self._is_gpu:
+        if self._up is None:
             return tensor
-        copied = tensor.pin_memory().to(self._device, non_blocking=True)
-        torch.cuda.current_stream(self._device).synchronize()
+        with torch.cuda.stream(self._up):
+            copied = tensor.to(self._device, non_blocking=True)
+            event = self._up.record_event()
+        event.synchronize()
         return copied
 
     def _download(self, made: Tensor) -> Voxels:
-        if not self._is_gpu:
+        if self._down is None:
             return made.numpy()
+        # Pinned as well, and not copied again: pages of fresh memory cost more time than the copy to it.
         pinned = torch.empty(made.shape, dtype=made.dtype, pin_memory=True)
-        pinned.copy_(made, non_blocking=True)
-        torch.cuda.current_stream(self._device).synchronize()
-        return np.array(pinned.numpy())
+        with torch.cuda.stream(self._down):
+            pinned.copy_(made, non_blocking=True)
+            event = self._down.record_event()
+        event.synchronize()
+        return pinned.numpy()
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def _computed(self, region: Tensor, request: DeviceRegionRequest) -> Tensor:

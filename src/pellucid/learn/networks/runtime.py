@@ -6,7 +6,9 @@ Not here: windows (infer), the operators (graph_import), measuring the time on t
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from typing import Any
 
+import numpy as np
 import onnx
 import torch
 from torch import Tensor
@@ -67,6 +69,9 @@ class TorchRuntime:
     def run_region(self, request: DeviceRegionRequest) -> Voxels | None:
         """Windows that are cut on the device; on a CPU, the usual way is as good."""
         return self._regions.run(request) if self.is_gpu else None
+
+    def host_array(self, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Voxels:
+        return self._regions.host_array(shape, dtype)
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def compute(self, tensors: Sequence[Tensor], *, is_compiled: bool | None = None) -> Sequence[Tensor]:
