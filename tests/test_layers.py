@@ -20,6 +20,7 @@ PACKAGE = ROOT / "src" / "pellucid"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("printable",),
     ("errors",),
+    ("choices",),
     ("dataclass_json",),
     ("box",),
     ("settings",),

@@ -56,5 +56,5 @@ def test_a_job_draws_with_the_workers_of_a_step_and_replaces_one(slurm: SlurmClu
 
 def test_outside_of_a_job_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    with pytest.raises(InvalidInput, match=r"This is not inside of a Slurm job"):
+    with pytest.raises(InvalidInput, match=r"This program does not run in a Slurm job"):
         AllocationWorkers()

@@ -63,7 +63,7 @@ def main() -> None:
     parser = argparse.ArgumentParser("pellucid.agent")
     parser.add_argument("--port", type=int, default=0, help="port to listen on (default: any free port)")
     parser.add_argument(
-        "--idle-minutes", type=float, default=IDLE_MINUTES, help="stop after this many seconds without work"
+        "--idle-minutes", type=float, default=IDLE_MINUTES, help="stop after this many minutes without work"
     )
     parser.add_argument("--hub", action="store_true", help="started by JupyterHub, which authenticates the users")
     parser.add_argument("--ready", type=int, default=-1, help=argparse.SUPPRESS)

@@ -54,7 +54,9 @@ def add_network(parser: argparse.ArgumentParser) -> None:
 
 def _add_form(parser: argparse.ArgumentParser) -> None:
     form = parser.add_argument_group("what the ONNX file does not state")
-    form.add_argument("--axes", help="axes of its input, one letter each (b, c, z, y, x), such as bcyx or bzyxc")
+    form.add_argument(
+        "--axes", help="axes of the network's input, a letter each (b, c, z, y, x), such as bcyx or bzyxc"
+    )
     form.add_argument(
         "--halo",
         type=halo_argument,

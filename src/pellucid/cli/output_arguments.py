@@ -25,5 +25,5 @@ def add_storage(group: Group) -> None:
     group.add_argument("--chunk", type=shape_argument, metavar="Z,Y,X", help="chunk size in voxels")
     group.add_argument(
         "--max-files", type=count_argument, metavar="N",
-        help="write at most so many files: larger shards (Zarr) or chunks (N5)",
+        help="write at most this many files: larger shards (Zarr) or chunks (N5)",
     )  # fmt: skip

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.choices import check_choice
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import VOXEL_TYPES, Voxels
 
@@ -95,8 +96,7 @@ def plan_values(source: np.dtype[Any], dtype: str | None, value_range: tuple[flo
     ValueMap(dtype='uint8', value_range=(0.0, 2.5))
     """
     target = dtype or source.name
-    if target not in VOXEL_TYPES:
-        raise InvalidInput(f"Unknown voxel type {target!r}.", remedy=f"Choose one of: {', '.join(VOXEL_TYPES)}.")
+    check_choice("voxel type", target, VOXEL_TYPES)
     if value_range is not None and not (np.isfinite(value_range).all() and value_range[0] < value_range[1]):
         raise InvalidInput(f"Invalid range {value_range}.", remedy="Use finite LOW,HIGH with LOW below HIGH.")
     is_between_floats = source.kind == np.dtype(target).kind == "f"

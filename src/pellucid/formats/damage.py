@@ -59,11 +59,11 @@ def check_header(path: str, header: Header) -> None:
     counts = (header.times, header.channels)
     for level in header.levels:
         if not all(type(n) is int and 0 < n < MAX_AXIS for n in (*level.shape, *level.chunk)):
-            raise Corrupted(path, f"its shape {level.shape} or chunk {level.chunk} is invalid")
+            raise Corrupted(path, f"its shape {level.shape} or chunk {level.chunk} (z, y, x) is invalid")
     if not all(type(n) is int and 0 < n < MAX_AXIS for n in counts):
         raise Corrupted(path, f"its {header.times} time steps and {header.channels} channels are invalid")
     if prod((*header.levels[0].shape, *counts)) * header.dtype.itemsize > MAX_BYTES:
-        raise Corrupted(path, f"its shape {header.levels[0].shape} is invalid")
+        raise Corrupted(path, f"its shape {header.levels[0].shape} (z, y, x) is invalid")
 
 
 def known_spacing(path: str, header: Header) -> Header:

@@ -130,5 +130,6 @@ def _path(path: Path) -> str:
     """A path between quotes, where Slurm replaces what follows a percent sign."""
     text = str(path)
     if set(text) & set('"\\\n\r'):
-        raise InvalidInput(f"Slurm cannot write to {text!r}.", remedy="Set PELLUCID_STATE_FOLDER to a plainer path.")
+        remedy = "Set PELLUCID_STATE_FOLDER to a path without quotes, backslashes and line breaks."
+        raise InvalidInput(f"Slurm cannot write to {text!r}.", remedy=remedy)
     return '"' + text.replace("%", "%%") + '"'

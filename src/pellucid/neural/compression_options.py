@@ -72,7 +72,7 @@ def check_options(options: CompressionOptions, path: Path) -> None:
             f"A field of {options.size} bytes is too small.", remedy=f"Use at least {MIN_FIELD_BYTES} bytes."
         )
     if isinstance(options.bricks, str) and options.bricks != "auto":
-        raise InvalidInput(f"Unknown bricks {options.bricks!r}.", remedy="Use three numbers (z, y, x), or auto.")
+        raise InvalidInput(f"Invalid bricks {options.bricks!r}.", remedy="Use three numbers (z, y, x), or auto.")
     if not 0 <= options.seed < 2**63:
         raise InvalidInput(f"The seed {options.seed} is out of range.", remedy="Use a whole number from 0 to 2^63 - 1.")
 

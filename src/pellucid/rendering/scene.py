@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from pellucid.box import Box
+from pellucid.choices import check_choice
 from pellucid.dataclass_json import from_json
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Spacing, Voxels
@@ -129,8 +130,7 @@ class VolumeLayer:
             ("mode", self.mode, get_args(Mode)),
             ("shading", self.shading, get_args(ShadingName)),
         ):
-            if name not in names:
-                raise InvalidInput(f"Unknown {what} {name!r}.", remedy=f"Choose one of: {', '.join(names)}.")
+            check_choice(what, name, names)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ Not here: what the steps do (correction, rings, filters and so on), their order 
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from pellucid.choices import check_choice
 from pellucid.errors import InvalidInput
 from pellucid.tomo.correction.phase import Paganin
 from pellucid.tomo.correction.rings import RingSettings
@@ -63,11 +64,11 @@ class Recipe:
     is_circle: bool = True
 
     def __post_init__(self) -> None:
-        _check_choice("method", self.method, METHODS)
-        _check_choice("filter", self.filter, tuple(FILTERS))
-        _check_choice("padding", self.padding, PADDINGS)
+        check_choice("method", self.method, METHODS)
+        check_choice("filter", self.filter, tuple(FILTERS))
+        check_choice("padding", self.padding, PADDINGS)
         if isinstance(self.center, str):
-            _check_choice("center", self.center, (AUTOMATIC, *AXIS_METHODS))
+            check_choice("center", self.center, (AUTOMATIC, *AXIS_METHODS))
         self._check_numbers()
         self._check_slope()
 
@@ -94,7 +95,7 @@ class Recipe:
             ("roll", self.roll_deg, (AUTOMATIC,)),
         ):
             if isinstance(value, str) and value != WHEN_CLEAR:
-                _check_choice(what, value, choices)
+                check_choice(what, value, choices)
                 if not isinstance(self.center, str):
                     raise InvalidInput(
                         f"The {what} of an axis is found together with its center.", remedy="Set both, or neither."
@@ -129,8 +130,3 @@ class Recipe:
     def as_words(self) -> dict[str, Any]:
         """For the report of a run: every choice by its name, with the iterations that were made."""
         return {**asdict(self), "iterations": self.iteration_count}
-
-
-def _check_choice(what: str, chosen: str, choices: tuple[str, ...]) -> None:
-    if chosen not in choices:
-        raise InvalidInput(f"Unknown {what} {chosen!r}.", remedy=f"Choose one of: {', '.join(choices)}.")

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from pellucid.box import Shape, triple
-from pellucid.errors import InvalidInput
+from pellucid.choices import check_choice
 from pellucid.formats.protocol import Level, Spacing, Voxels
 
 MIN_EDGE = 64
@@ -46,8 +46,7 @@ def reduce_voxels(voxels: Voxels, factors: Shape, how: str) -> Voxels:
     >>> reduce_voxels(np.array([[[1, 2, 7]]], np.uint8), (1, 1, 2), "mean").tolist()
     [[[2, 7]]]
     """
-    if how not in REDUCTIONS:
-        raise InvalidInput(f"Unknown reduction {how!r}.", remedy=f"Choose one of: {', '.join(REDUCTIONS)}.")
+    check_choice("reduction", how, REDUCTIONS)
     # A doubled border voxel weighs as much as the pair that is not there: mean, max and mode stay right.
     widths = [(0, -n % f) for n, f in zip(voxels.shape, factors, strict=True)]
     padded = np.pad(voxels, widths, mode="edge") if any(high for _, high in widths) else voxels

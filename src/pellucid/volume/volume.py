@@ -155,7 +155,7 @@ class Volume:
             out = np.empty(box.shape, self.dtype)
         elif not _can_take(out, box, self.dtype):
             raise InvalidInput(
-                f"{_described(out)} does not fit the box {box} of {self.dtype}.",
+                f"{_described(out)} does not fit the box {box} (z, y, x) of {self.dtype}.",
                 remedy=f"Pass a writable array of shape {box.shape} and type {self.dtype}.",
             )
         with naming_damage(self.location.path, "its voxels could not be read"):

@@ -55,7 +55,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "--bricks",
         type=bricks_argument,
         metavar="Z,Y,X",
-        help="train one model for each of so many bricks along (z, y, x), such as 2,2,2, or auto; for large volumes",
+        help="split a large volume into this many bricks along (z, y, x), each with its model, such as 2,2,2; or auto",
     )
     parser.add_argument(
         "--ghost",

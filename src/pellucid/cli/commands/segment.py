@@ -18,16 +18,19 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "--threshold",
         type=number_argument,
         metavar="V",
-        help="label values above this, of a network with one channel (default: 0.5 for probabilities, 0 for logits); "
+        help="for a network with one channel, label values above this (default: 0.5 for probabilities, 0 for logits); "
         "with --objects, join fragments with a weaker boundary between them (default: 0.5)",
     )
     parser.add_argument(
         "--objects",
         action="store_true",
-        help="the network predicts boundaries: write the number of its object for every voxel",
+        help="the network predicts boundaries: write the number of the object at every voxel",
     )
     parser.add_argument(
-        "--min-size", type=int, metavar="VOXELS", help="with --objects, join smaller ones to a neighbour (default: 100)"
+        "--min-size",
+        type=int,
+        metavar="VOXELS",
+        help="with --objects, join smaller objects to a neighbour (default: 100)",
     )
     parser.set_defaults(run=run)
 
@@ -36,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     if options.objects:
         return _segment_objects(options)
     if options.min_size is not None:
-        raise InvalidInput("--min-size is only for objects.", remedy="Add --objects, or leave it out.")
+        raise InvalidInput("--min-size needs --objects.", remedy="Add --objects, or leave --min-size out.")
     from pellucid.infer.apply import segment
 
     volume, report = segment(

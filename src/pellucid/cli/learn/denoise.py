@@ -53,7 +53,11 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def _add_network(group: "argparse._ArgumentGroup") -> None:
     group.add_argument("--sets", type=count_argument, help="number of sets into which the projections are split")
     group.add_argument("--slices", type=count_argument, help="number of slices to learn from")
-    group.add_argument("--width", type=count_argument, help="channels of its finest level (64 on a GPU, 16 on a CPU)")
+    group.add_argument(
+        "--width",
+        type=count_argument,
+        help="channels of the network's finest level (default: 64 on a GPU, 16 on a CPU)",
+    )
     group.add_argument("--patch", type=count_argument, help="edge of the patches to learn from, in pixels")
 
 

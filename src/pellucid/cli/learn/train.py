@@ -94,7 +94,9 @@ def _add_superres(parser: argparse.ArgumentParser) -> None:
         "--gan-steps", type=count_argument, metavar="COUNT", help="steps of a second stage with a discriminator"
     )
     parser.add_argument(
-        "--adversarial", type=positive_argument, help="weight of the discriminator relative to the difference (0.01)"
+        "--adversarial",
+        type=positive_argument,
+        help="weight of the discriminator relative to the difference (default: 0.01)",
     )
     _add_network(parser)
     parser.set_defaults(run=run_superres)

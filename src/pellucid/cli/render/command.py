@@ -64,7 +64,7 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         metavar="WxH",
         help="image size in pixels, such as 1920x1080, or on paper, such as 17x12cm (mm, in)",
     )
-    parser.add_argument("--dpi", type=positive_argument, metavar="N", help="pixels per inch on paper (300)")
+    parser.add_argument("--dpi", type=positive_argument, metavar="N", help="pixels per inch on paper (default: 300)")
     _add_look(parser.add_argument_group("appearance"))
     _add_cinematic(parser.add_argument_group("with --shading cinematic"))
     _add_camera(parser.add_argument_group("camera"))
@@ -188,7 +188,7 @@ def _add_company(group: "argparse._ArgumentGroup") -> None:
     group.add_argument("--axes", action="store_true", help="add the directions of x, y and z")
     group.add_argument("--color-bar", action="store_true", help="add the colours and their values")
     group.add_argument("--value-unit", metavar="UNIT", help="unit of the values, for the colour bar")
-    group.add_argument("--text-scale", type=positive_argument, metavar="FACTOR", help="size of letters (1)")
+    group.add_argument("--text-scale", type=positive_argument, metavar="FACTOR", help="letter size (default: 1)")
     group.add_argument(
         "--no-scene", action="store_true", help="do not store the scene (with the names of files) in a PNG or TIFF"
     )

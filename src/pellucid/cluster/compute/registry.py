@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from pellucid.box import Box, Shape
+from pellucid.choices import check_choice
 from pellucid.device import Device
-from pellucid.errors import InvalidInput
 
 COMPUTATIONS = {
     "check_gl": "pellucid.cluster.compute.opengl.drawing:check_gl",
@@ -60,8 +60,7 @@ Computation = Callable[[ComputeContext, dict[str, Any], Sequence[BlockView], Blo
 
 
 def computation_named(name: str) -> Computation:
-    if name not in COMPUTATIONS:
-        raise InvalidInput(f"Unknown computation {name!r}.", remedy=f"Choose one of: {', '.join(COMPUTATIONS)}.")
+    check_choice("computation", name, COMPUTATIONS)
     module, _, function = COMPUTATIONS[name].partition(":")
     found: Computation = getattr(importlib.import_module(module), function)
     return found

@@ -48,7 +48,7 @@ class ImagePlan:
     def __post_init__(self) -> None:
         check_multi_device(self.scene)
         if len({layer.transform for layer in self.scene.volumes}) != 1:
-            raise InvalidInput("The volumes have different transforms.", remedy="Place all volumes alike.")
+            raise InvalidInput("The volumes have different transforms.", remedy="Use one transform for all of them.")
         if any(layer.mode not in MODES for layer in self.scene.volumes):
             raise InvalidInput("Projections do not support blocks.", remedy=f"Use one of: {', '.join(MODES)}.")
         if any(layer.shading not in SHADINGS for layer in self.scene.volumes):

@@ -76,7 +76,7 @@ def extract_labels_gpu(
     join_labels makes a mesh of each."""
     wanted = tuple(sorted({int(label) for label in labels}))
     if not wanted or wanted[0] <= 0:
-        raise InvalidInput("Labels are numbers from 1 on.", remedy="Pass at least one; 0 is the background.")
+        raise InvalidInput("No labels above 0 were passed.", remedy="Pass at least one; 0 is the background.")
     digest = hashlib.sha256(repr(wanted).encode()).hexdigest()[:16]
     return _extract(block, SurfaceRequest(0.5, start, shape, spacing, f"{block.handle} {digest}", wanted))
 

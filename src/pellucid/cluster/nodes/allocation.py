@@ -44,7 +44,7 @@ class AllocationWorkers:
 
     def __init__(self, per_node: int = 0, memory_bytes: int = 0) -> None:
         if "SLURM_JOB_ID" not in os.environ or shutil.which("srun") is None:
-            raise InvalidInput("This is not inside of a Slurm job.", remedy="Run it in one, with sbatch or salloc.")
+            raise InvalidInput("This program does not run in a Slurm job.", remedy="Start it with sbatch or salloc.")
         self.credentials = Credentials.create()
         self.links = WorkerLinks(self.credentials.token, 0)
         per_node = per_node or int(os.environ.get("SLURM_GPUS_ON_NODE") or 0) or 1

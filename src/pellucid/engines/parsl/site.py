@@ -164,7 +164,9 @@ def _kind(name: str, table: dict[str, Any], where: str) -> WorkerKind:
     chosen: dict[str, Any] = {}
     for key in numbers & set(table):
         if type(table[key]) is not int or table[key] < 1:
-            raise InvalidInput(f"Invalid value {table[key]!r} for {key} in {where}.", remedy="Use a number from 1.")
+            raise InvalidInput(
+                f"Invalid value {table[key]!r} for {key} in {where}.", remedy="Use a whole number from 1."
+            )
         chosen[key] = table[key]
     gpus = _gpu_names(table.get("gpus", 0), where)
     chosen.setdefault("per_node", max(1, len(gpus)))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from pellucid.choices import check_choice
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.infer.statistics import ValueStatistics
@@ -29,10 +30,7 @@ class ValueTransform:
     arguments: tuple[tuple[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
-        if self.name not in TRANSFORMS:
-            raise InvalidInput(
-                f"Unknown transform {self.name!r}.", remedy=f"Choose one of: {', '.join(sorted(TRANSFORMS))}."
-            )
+        check_choice("transform", self.name, sorted(TRANSFORMS))
 
     @property
     def options(self) -> dict[str, Any]:

@@ -60,7 +60,8 @@ def _box(session: Session, layer: VolumeLayer, request: ExportRequest) -> Box | 
     if wanted is not None and whole is not None:
         inside = wanted.intersect(whole)
         if inside.is_empty:
-            raise InvalidInput(f"The box {wanted} is outside the volume or empty.", remedy=f"Use a box within {whole}.")
+            what = f"The box {wanted} (z, y, x) is outside the volume or empty."
+            raise InvalidInput(what, remedy=f"Use a box within {whole}.")
         return inside
     return wanted
 

@@ -6,6 +6,7 @@ Not here: the steps (pipeline). Nothing here needs PyTorch.
 
 from dataclasses import dataclass, replace
 
+from pellucid.choices import check_choice
 from pellucid.errors import InvalidInput
 from pellucid.learn.training.options import LearningOptions
 
@@ -70,6 +71,5 @@ they took 33 GB of a GPU."""
 
 
 def preset(name: str) -> DenoiseOptions:
-    if name not in PRESETS:
-        raise InvalidInput(f"Unknown preset {name!r}.", remedy=f"Choose one of: {', '.join(PRESETS)}.")
+    check_choice("preset", name, PRESETS)
     return PRESETS[name]

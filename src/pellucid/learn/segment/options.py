@@ -7,6 +7,7 @@ Not here: the samples and losses (objective). Nothing here needs PyTorch.
 from dataclasses import dataclass, replace
 
 from pellucid.box import Shape
+from pellucid.choices import check_choice
 from pellucid.errors import InvalidInput
 from pellucid.learn.training.options import LearningOptions
 
@@ -38,10 +39,8 @@ class SegmentOptions:
     learning: LearningOptions = LearningOptions(steps=3000, batch=4, epoch_steps=250)  # noqa: RUF009
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise InvalidInput(f"Unknown kind {self.kind!r}.", remedy=f"Choose one of: {', '.join(KINDS)}.")
-        if self.target not in TARGETS:
-            raise InvalidInput(f"Unknown target {self.target!r}.", remedy=f"Choose one of: {', '.join(TARGETS)}.")
+        check_choice("kind", self.kind, KINDS)
+        check_choice("target", self.target, TARGETS)
         if not 0 < self.held_out <= 0.5 or self.neighbours < 1 or self.width < 0:
             raise InvalidInput(
                 f"Invalid options: {self.held_out} held out, {self.neighbours} neighbours, width {self.width}.",

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import ndimage
 
 from pellucid.box import Shape
+from pellucid.choices import check_choice
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 
@@ -25,8 +26,7 @@ class Degradation:
     mode: str = "average"
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise InvalidInput(f"Unknown degradation {self.mode!r}.", remedy=f"Choose one of: {', '.join(MODES)}.")
+        check_choice("degradation", self.mode, MODES)
         if any(n not in (1, 2, 4) for n in self.factor) or max(self.factor) == 1:
             raise InvalidInput(
                 f"The factor {self.factor} (z, y, x) is not supported.",

@@ -7,6 +7,7 @@ Not here: the loop (loop), what is learnt (objective). Nothing here needs PyTorc
 import math
 from dataclasses import dataclass
 
+from pellucid.choices import check_choice
 from pellucid.errors import InvalidInput
 
 OPTIMISERS = ("adam", "sgd")
@@ -51,8 +52,8 @@ class LearningOptions:
                 f"A batch of {self.batch} cannot be divided into {self.accumulation} parts.",
                 remedy="Choose a batch that is a multiple of the number of parts.",
             )
-        _check_choice("optimiser", self.optimiser, OPTIMISERS)
-        _check_choice("precision", self.precision, PRECISIONS)
+        check_choice("optimiser", self.optimiser, OPTIMISERS)
+        check_choice("precision", self.precision, PRECISIONS)
 
     def rate_at(self, step: int) -> float:
         """The learning rate of a step, counted from 0.
@@ -86,8 +87,3 @@ class LearningControl:
                 f"Invalid control: {self.gpus} GPUs, {self.loaders} loaders, {self.time_limit_s} s.",
                 remedy="Use at least one GPU and loader, and a time above 0.",
             )
-
-
-def _check_choice(what: str, chosen: str, choices: tuple[str, ...]) -> None:
-    if chosen not in choices:
-        raise InvalidInput(f"Unknown {what} {chosen!r}.", remedy=f"Choose one of: {', '.join(choices)}.")

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from pellucid.box import Box
-from pellucid.errors import InvalidInput
+from pellucid.choices import check_choice
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.camera import Vector
 from pellucid.rendering.scene import STANDING, Scene, Transform
@@ -47,8 +47,7 @@ def view_direction(view: View, up: str = "-z", front: str | None = None) -> tupl
     >>> view_direction("front"), view_direction("front", "y")
     (((0.0, 1.0, 0.0), (0.0, 0.0, -1.0)), ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0)))
     """
-    if view not in EYES:
-        raise InvalidInput(f"Unknown view {view!r}.", remedy=f"Choose one of: {', '.join(EYES)}.")
+    check_choice("view", view, EYES)
     top = _axis(up)
     right = np.array((0.0, 1.0, 0.0)) if abs(top[0]) else np.array((1.0, 0.0, 0.0))
     back = np.cross(top, right)
@@ -153,8 +152,7 @@ def _opposite(side: str) -> str:
 
 
 def _axis(name: str) -> Voxels:
-    if name not in SIDES:
-        raise InvalidInput(f"Unknown direction {name!r}.", remedy=f"Choose one of: {', '.join(SIDES)}.")
+    check_choice("direction", name, SIDES)
     axis: Voxels = np.zeros(3)
     axis["xyz".index(name[-1])] = -1.0 if name.startswith("-") else 1.0
     return axis

@@ -78,7 +78,7 @@ def save_isosurface(volume: Volume, value: float, path: str | Path, box: Box | N
         if not counts[1]:
             check_isovalue(value, volume.value_range)
             raise InvalidInput(
-                f"The isovalue {value:g} has no surface in {box or volume.box}.",
+                f"The isovalue {value:g} has no surface in the box {box or volume.box} (z, y, x).",
                 remedy="Choose another value or a larger box.",
             )
         vertices = np.memmap(vertex_file, np.float32, "r", shape=(counts[0], 3))
@@ -108,11 +108,11 @@ def isosurface_slabs(
         raise InvalidInput(f"The isovalue is {value}.", remedy="Use a finite number.")
     box = volume.box if box is None else box
     if box.is_empty:
-        raise InvalidInput(f"The box {box} is empty.", remedy=f"Stay within {volume.box}.")
+        raise InvalidInput(f"The box {box} (z, y, x) is empty.", remedy=f"Stay within {volume.box}.")
     if min(box.shape) < 2:
         thin = ", ".join(axis for axis, length in zip("zyx", box.shape, strict=True) if length < 2)
         raise InvalidInput(
-            f"The box {box} is one voxel thick along {thin}, so it has no isosurface.",
+            f"The box {box} (z, y, x) is one voxel thick along {thin}, so it has no isosurface.",
             remedy="Use a volume and a box of at least 2 voxels along each axis.",
         )
     most = slab_voxels or (SLAB_VOXELS if volume.array is None else ARRAY_SLAB_VOXELS)

@@ -12,7 +12,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from pellucid.errors import InvalidInput
+from pellucid.choices import check_choice
 from pellucid.rendering.transfer import ColorPoint
 
 
@@ -30,7 +30,6 @@ def color_points(name: str, start: float = 0.0) -> tuple[ColorPoint, ...]:
     (0.5, (0.0, 0.0, 0.0))
     """
     maps = color_maps()
-    if name not in maps:
-        raise InvalidInput(f"Unknown colour map {name!r}.", remedy=f"Choose one of: {', '.join(sorted(maps))}.")
+    check_choice("colour map", name, sorted(maps))
     places = np.linspace(start, 1.0, len(maps[name]))
     return tuple((float(at), color) for at, color in zip(places, maps[name], strict=True))

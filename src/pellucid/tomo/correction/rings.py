@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pellucid.choices import check_choice
 from pellucid.device import Array, Device, LaunchRange, choose, launch, primitives
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
@@ -50,8 +51,7 @@ class RingSettings:
     strength: float = 0.05
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise InvalidInput(f"Unknown ring removal {self.method!r}.", remedy=f"Choose one of: {', '.join(METHODS)}.")
+        check_choice("ring removal", self.method, METHODS)
         check_number("The snr of ring removal", self.snr, above=0)
         check_number("The drop of ring removal", self.drop, least=0, most=0.5)
         check_number("The level of ring removal", self.level, least=1, is_whole=True)

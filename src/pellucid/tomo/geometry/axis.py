@@ -17,6 +17,7 @@ import numpy as np
 import scipy  # Its parts load when they are used, and a viewer that only names them starts sooner.
 
 from pellucid import settings
+from pellucid.choices import check_choice
 from pellucid.device import choose
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
@@ -365,8 +366,7 @@ def axis_through(choices: dict[int, AxisChoice], slope: float = 0.0) -> AxisLine
 
 
 def check_method(method: str) -> None:
-    if method not in METHODS:
-        raise InvalidInput(f"Unknown axis search {method!r}.", remedy=f"Choose one of: {', '.join(METHODS)}.")
+    check_choice("axis search", method, METHODS)
 
 
 def sinogram_of(scan: Scan, row: int) -> Voxels:

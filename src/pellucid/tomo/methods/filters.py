@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy  # Its parts load when they are used, and a viewer that only names them starts sooner.
 
+from pellucid.choices import check_choice
 from pellucid.device import Array, Device, choose, launch, primitives
-from pellucid.errors import InvalidInput
 from pellucid.tomo.scan import Floats
 
 PADDINGS = ("auto", "none", "edge")
@@ -44,8 +44,7 @@ def taps(name: str, count: int) -> Floats:
     >>> taps("ramachandran", 3).round(6).tolist(), taps("chesler", 2).round(6).tolist()
     ([0.25, -0.101321, 0.0], [0.074339, 0.011839])
     """
-    if name not in FILTERS:
-        raise InvalidInput(f"Unknown filter {name!r}.", remedy=f"Choose one of: {', '.join(FILTERS)}.")
+    check_choice("filter", name, FILTERS)
     return FILTERS[name](np.arange(count, dtype=np.float64))
 
 
@@ -121,8 +120,7 @@ def padded_length(columns: int, padding: str) -> int:
     >>> padded_length(1024, "none"), padded_length(1024, "auto")
     (2048, 3072)
     """
-    if padding not in PADDINGS:
-        raise InvalidInput(f"Unknown padding {padding!r}.", remedy=f"Choose one of: {', '.join(PADDINGS)}.")
+    check_choice("padding", padding, PADDINGS)
     length = 2 * columns if padding == "none" else 2 * (columns + columns // 2)
     fast = scipy.fft.next_fast_len(length, real=True)
     while fast % 2:

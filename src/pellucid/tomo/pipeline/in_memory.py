@@ -76,7 +76,8 @@ def _checked(out: Voxels | None, shape: tuple[int, int, int]) -> Voxels:
     if out is None:
         return np.empty(shape, np.float32)
     if out.shape != shape or out.dtype != np.float32 or not out.flags.writeable:
-        raise InvalidInput(f"Invalid output array: {out.shape} {out.dtype}.", remedy=f"Use {shape} float32.")
+        what = f"Invalid output array: {out.dtype} of shape {out.shape}."
+        raise InvalidInput(what, remedy=f"Pass a writable float32 array of shape {shape} (z, y, x).")
     return out
 
 
