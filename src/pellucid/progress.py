@@ -28,7 +28,7 @@ Clock = Callable[[], float]
 class Update:
     """The state of one task.
 
-    task: a number that tells tasks of one name apart. total: None if unknown. unit: "B" for bytes, else a noun
+    task: a number that distinguishes tasks of one name. total: None if unknown. unit: "B" for bytes, else a noun
     in the plural. rate: units per second of the work done in this run. seconds_left: None where it cannot be said.
     is_stopped: ended by an exception, at ``done``.
     """

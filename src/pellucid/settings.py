@@ -120,7 +120,7 @@ def use(settings: Settings) -> Iterator[Settings]:
 def make_private_folder(folder: Path) -> Path:
     """Make a folder, and those above it that are missing, for their owner alone, whatever the umask is.
 
-    Kernels in the cache are run, and records in the state folder are believed: others may not put any there, nor
+    Kernels in the cache are run, and records in the state folder are trusted: others may not put any there, nor
     replace a folder above them.
     """
     for above in reversed(folder.parents):

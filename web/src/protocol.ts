@@ -486,7 +486,7 @@ export interface PointsLayer {
   readonly is_visible: boolean;
 }
 
-/** A mesh to draw, with both sides alike. source: a file, or the name of a Mesh in memory.
+/** A mesh to draw; both sides look the same. source: a file, or the name of a Mesh in memory.
  * opacity: of one surface; 1 hides everything behind it. Of translucent surfaces, the nearest eight along a ray are
  * drawn. */
 export interface MeshLayer {
@@ -1385,7 +1385,7 @@ export interface ProfileValues {
   readonly length: number;
 }
 
-/** Progress tells how far it is, and where the result is. GET /api/tasks/{task} says it too. */
+/** Progress messages report how far it is, and where the result is; so does GET /api/tasks/{task}. */
 export interface TaskStarted {
   readonly task: string;
 }

@@ -162,7 +162,7 @@ def _add_opening(app: FastAPI, supervisor: JobSupervisor, run: str) -> None:
     @app.post("/api/jobs/{id}/open")
     async def open_viewer(id: str) -> dict[str, str]:
         """Links to a viewer that work once. path: below the agent's address. direct: of a viewer on another machine,
-        its own address, with the hash of the only certificate to be believed; else ""."""
+        its own address, with the hash of the only certificate to be trusted; else ""."""
         address = await asyncio.to_thread(supervisor.address, id)
         if address is None:
             record = supervisor.get(id)

@@ -28,7 +28,7 @@ MAX_ANSWER_BYTES = 512 * 2**20
 
 class Connection:
     """url: a link to an instance: behind # ``code=`` (works once: it is used here), or ``share=``, and ``pin=``, the
-    SHA-256 of the only certificate to be believed. bearer: shown instead of a link's secret: the owner's token, or the
+    SHA-256 of the only certificate to be trusted. bearer: shown instead of a link's secret: the owner's token, or the
     user's at a Hub. is_hub: a Hub is asked, or vouches for the user.
 
     Any thread may ask: every request is a connection of its own. Without TLS, the other end proves first that it is

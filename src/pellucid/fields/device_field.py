@@ -24,8 +24,7 @@ __all__ = ["DeviceField", "VisibleBricks", "empty_distance_of", "solid_distance_
 
 
 MAX_CHANGES = 64
-"""Boxes that wait to be taken up; more become one around all: who announces faster than is drawn would be heard for
-ever."""
+"""Changed boxes that are kept apart; more are merged into one, or a fast writer would fill the list without end."""
 
 
 class DeviceField:

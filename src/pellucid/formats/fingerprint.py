@@ -91,7 +91,7 @@ def _digest(name: str, files: "dict[Path, None] | list[Path]") -> str:
 
 
 def _line(path: Path) -> str:
-    """Inode and time of status change tell a copy that kept size and time. The device's number changes at a reboot."""
+    """Inode and status change time reveal a copy that kept size and time. The device's number changes at a reboot."""
     status = path.stat()
     return f"{path}\0{status.st_size}\0{status.st_mtime_ns}\0{status.st_ino}\0{status.st_ctime_ns}\n"
 

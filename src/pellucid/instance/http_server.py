@@ -99,7 +99,7 @@ class _LocalSocket(socket.socket):
 
 
 class ConnectionMiddleware:
-    """Tells the registry that a connection is served, and for whom. Stands behind the guard.
+    """Registers each connection that is served, and its user. It runs after authentication.
 
     One that has shown no access waits on, and is closed with those that wait; so does a page's WebSocket until both
     ends have proved who they are (connection). What comes through an agent, by a Unix socket, is counted alike."""

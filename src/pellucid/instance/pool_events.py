@@ -24,7 +24,7 @@ NAMES: dict[Role, str] = {"render": "render", "compute": "compute", "user_code":
 class PoolEvents:
     """Called on threads of the Workers; everything is handled on the event loop.
 
-    handlers: of announcements, by type; each is given the announcement and the array that came along, which is its
+    handlers: of announcements, by type; each gets the announcement and the array that was sent with it, which is its
     own. Whatever has no handler is dropped.
     """
 

@@ -167,7 +167,7 @@ def _server(session: Session, certificate: Certificate | None) -> HttpServer:
     return HttpServer(
         uvicorn.Config(
             create_app(session),
-            log_level="error",  # Everybody could have it write a warning for each malformed request.
+            log_level="error",  # Anyone could make it write a warning for each malformed request.
             access_log=False,  # It would write tickets.
             server_header=False,
             proxy_headers=False,  # The address of a connection is what it is registered by.

@@ -145,7 +145,7 @@ class Session:
         shutil.rmtree(self.socket_folder, ignore_errors=True)
 
     def shut_down(self, what: str, remedy: str) -> None:
-        """Tell everyone, and end the viewer."""
+        """Notify all clients, and end the viewer."""
         self.broadcast(server_messages.ShuttingDown(what, remedy))
         self.on_end()
 
@@ -160,7 +160,7 @@ class Session:
     # Who is there
 
     def join(self, member: ConnectedClient) -> None:
-        """Tell a new client everything there is to know."""
+        """Send a new client the whole state."""
         put = member.outbox.put
         capability = member.client.capability
         roots = self.roots.names if allows(capability, "own") else ()

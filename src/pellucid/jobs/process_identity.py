@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BIRTH = 19
-"""Of the words behind the name in /proc/PID/stat, the one that tells a process from a later one with its number."""
+"""Of the words behind the name in /proc/PID/stat, the one that differs from a later process with its number."""
 
 
 def birth(pid: int) -> int:

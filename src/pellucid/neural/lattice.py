@@ -18,7 +18,7 @@ from pellucid.volume.blocks import Block
 from pellucid.volume.volume import Volume
 
 MAX_EDGE = 256
-"""Automatic bricks have no longer edge: larger volumes have more detail than one decoder can tell apart."""
+"""Automatic bricks have no longer edge: larger volumes have more detail than one decoder can represent."""
 MIN_BYTES = 32_768
 """Automatic bricks have at least so many bytes each: every brick pays for a decoder of its own."""
 GHOST_PART = 16

@@ -194,7 +194,7 @@ class PointsLayer:
 
 @dataclass(frozen=True)
 class MeshLayer:
-    """A mesh to draw, with both sides alike. source: a file, or the name of a Mesh in memory.
+    """A mesh to draw; both sides look the same. source: a file, or the name of a Mesh in memory.
 
     opacity: of one surface; 1 hides everything behind it. Of translucent surfaces, the nearest eight along a ray are
     drawn.

@@ -163,7 +163,7 @@ class UserShading:
         )
 
     def _python_fault(self, error: Exception) -> ShadingInvalid:
-        """The innermost place in the user's text that Python, or Warp reading it, tells of."""
+        """The innermost place in the user's text that an error of Python or Warp names."""
         if isinstance(error, SyntaxError):
             return ShadingInvalid(error.lineno or 0, error.msg, remedy=CORRECT)
         message = str(error.args[0]) if error.args else str(error)

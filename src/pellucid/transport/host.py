@@ -1,6 +1,6 @@
 """What happens to arrays that arrive, and where requested arrays come from.
 
-Here: Host, which a listener asks and tells; Mailbox, the simplest one; ReceiveLimits; ReceivedArray and OfferedArray.
+Here: Host, which a listener calls; Mailbox, the simplest one; ReceiveLimits; ReceivedArray and OfferedArray.
 Not here: connections (server), memory and pieces (pieces).
 """
 

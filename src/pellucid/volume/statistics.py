@@ -133,7 +133,7 @@ class VolumeStatistics:
         low, high = ends
         if np.isnan(low):  # No voxel has a value.
             low, high = 0.0, 1.0
-        # Bins must be wide enough that float64 can tell their edges apart.
+        # Bins must be wide enough that float64 distinguishes their edges.
         high = max(high if high > low else low + 1, low + FINEST * bins * abs(low))
         edges = np.linspace(low, high, bins + 1)
         # In float64, or float32 counts in its own precision, and refuses a small range far from 0.

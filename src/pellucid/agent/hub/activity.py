@@ -36,7 +36,7 @@ class Activity:
         self._last = self._clock()
 
     def report(self) -> None:
-        """Tell the Hub, where there is something new."""
+        """Report to the Hub, where there is something new."""
         last = max(self._last, self.seen())
         if last <= self._reply:
             return

@@ -21,9 +21,9 @@ SECRETS = ("JUPYTERHUB_API_TOKEN", "JPY_API_TOKEN")
 
 @dataclass(frozen=True)
 class HubEnvironment:
-    """socket: where the Hub's proxy expects the agent. prefix: the agent's path, without a stroke at its end, as it is
-    once decoded. api_url: the Hub's own, from here; hub_url: where a browser finds the Hub. api_token: the agent's word
-    to the Hub. access: users with one of these scopes are allowed.
+    """socket: where the Hub's proxy expects the agent. prefix: the agent's path, without a slash at its end, as it is
+    once decoded. api_url: the Hub's own, from here; hub_url: where a browser finds the Hub. api_token: identifies
+    the agent to the Hub. access: users with one of these scopes are allowed.
     """
 
     socket: Path

@@ -54,7 +54,7 @@ class SingleUserServer:
         return HubAuthMiddleware(app, self.hub, self._people, self._activity, token)
 
     def place(self, came: RequestHead, viewer: str) -> str:
-        """The address of a viewer's page behind the Hub. What the Hub's proxy says of it is believed."""
+        """The address of a viewer's page behind the Hub. What the Hub's proxy says of it is trusted."""
         proto = (came.header("x-forwarded-proto") or "http").partition(",")[0].strip()
         proto = {"ws": "http", "wss": "https"}.get(proto, proto)  # Of a WebSocket, whose page is meant.
         host = (came.header("x-forwarded-host") or came.header("host") or "").partition(",")[0].strip()

@@ -56,7 +56,7 @@ class JobRecord:
 
 @dataclass(frozen=True)
 class ViewerAddress:
-    """Where a viewer listens. certificate: in PEM form, the only one to be believed; "" where no TLS is spoken. socket:
+    """Where a viewer listens. certificate: in PEM form, the only one to be trusted; "" where no TLS is spoken. socket:
     on the agent's machine, where only the owner can listen; another user may take over a port."""
 
     host: str

@@ -42,7 +42,7 @@ class Schedulers:
         return self._made[name]
 
     def is_due(self, name: str) -> bool:
-        """Whether it is to be asked again; who hears so, asks."""
+        """Whether it is time to ask again; a caller that gets True must ask."""
         now = self._clock()
         every_s = LOCAL_POLL_S if name == "local" else self._poll_s
         if now - self._requested_at.get(name, 0.0) < every_s:

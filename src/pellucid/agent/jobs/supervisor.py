@@ -195,7 +195,7 @@ class JobSupervisor:
             log.warning("Could not stop %s: %s", record.name, error)
 
     def _notice_addresses(self) -> None:
-        """A viewer that has written its address runs, whatever a scheduler will say of it later.
+        """A viewer that has written its address runs, whatever the scheduler reports later.
 
         One that has waited for long is not looked for: before it starts, the scheduler says so.
         """

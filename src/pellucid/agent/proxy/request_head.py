@@ -47,7 +47,7 @@ class RequestHead:
 
     @property
     def viewer(self) -> tuple[str | None, bool]:
-        """The id of the viewer that it leads to, if any, and whether the stroke behind that is missing."""
+        """The id of the viewer that it leads to, if any, and whether the slash after it is missing."""
         found = VIEWER.match(self.target)
         return (None, False) if found is None else (found[1], found[2] != "/")
 
@@ -77,7 +77,7 @@ class RequestHead:
         return values[0] if len(values) == 1 else None
 
     def without_prefix(self, prefix: str) -> "RequestHead | None":
-        """The same without a prefix (given decoded, with no stroke at its end); None where it is not there."""
+        """The same without a prefix (given decoded, with no slash at its end); None where it is not there."""
         path, mark, query = self.target.partition("?")
         parts = path.split("/")
         depth = prefix.count("/") + 1

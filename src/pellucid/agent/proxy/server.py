@@ -262,7 +262,7 @@ class ReverseProxy:
         entrance.join(inner)
 
     def _context(self, address: ViewerAddress) -> ssl.SSLContext:
-        """Believes the viewer's own certificate, and no other, whatever names are in it."""
+        """Trusts the viewer's own certificate, and no other, whatever names are in it."""
         if address.certificate not in self._contexts:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
             context.check_hostname = False

@@ -170,7 +170,7 @@ class FrontSolver:
         self._active = active & set(self._times)
 
     def _restart_lost(self) -> None:
-        """What was lost begins anew; their neighbours tell them what they know, and hear of it again."""
+        """Blocks that were lost start again; their neighbours send them their times, and receive theirs."""
         lost = {place for place, block in self._blocks.items() if not block.is_there}
         lost |= {place for place, block in self._speeds.items() if not block.is_there}
         for place in lost:

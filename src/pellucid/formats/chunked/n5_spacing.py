@@ -37,7 +37,7 @@ def parse_spacings(
 def _spacing(group: Json, document: Json, level: int, *, base: Spacing, ratio: Spacing) -> Spacing:
     factors = _factors(group, document, level)
     if factors is None and level:
-        # COSEM: every level states its own resolution. Without any statement, shapes tell.
+        # COSEM: every level states its own resolution. Without any statement, it follows from the shapes.
         own = _resolution(document)
         if own is not None and own[0] != base:
             return own[0]

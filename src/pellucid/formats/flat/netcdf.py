@@ -103,7 +103,7 @@ def _spacing(path: Path, contents: Contents, variable: Variable) -> tuple[Spacin
 
 
 def _step(path: Path, contents: Contents, coordinate: Variable | None) -> float:
-    """The mean distance between positions; 1 where there are no positions to tell."""
+    """The mean distance between positions; 1 where there are no positions."""
     if coordinate is None:
         return 1.0
     request = coordinate.number("spacing", 0.0)  # exact, and known for a single position too

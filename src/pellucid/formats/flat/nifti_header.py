@@ -135,7 +135,7 @@ def _quaternion_affine(fields: Any) -> Any:
 
 
 def parse_header(path: Path, head: bytes) -> NiftiHeader:
-    """Read the header at the beginning of a file; its size, in either byte order, tells version and order."""
+    """Read the header at the beginning of a file; its size, in either byte order, determines version and order."""
     for layout in (_FIRST, _SECOND):
         for order in _ORDERS:
             if head[:4] == np.array(layout.itemsize, f"{order}i4").tobytes():

@@ -30,7 +30,7 @@ def read_radiance_map(path: Path) -> Voxels:
         pixels = _read(path)
     except InvalidInput:
         raise
-    except Exception as error:  # Decoders raise whatever they like.
+    except Exception as error:  # Decoders raise many types of errors.
         raise InvalidInput(f"Cannot read {path}: {error}.", remedy="Check that it is a .hdr or .exr file.") from error
     if pixels.ndim != 3 or pixels.shape[-1] < 3 or min(pixels.shape[:2]) < 2:
         raise InvalidInput(f"{path} is not an environment map.", remedy="Use an image with red, green and blue.")

@@ -34,7 +34,7 @@ def missing_numbers(names: Iterable[str]) -> Iterator[int]:
 
 
 def series_numbers(names: Iterable[str]) -> list[int]:
-    """The number that tells the names apart, of every name, sorted; nothing where another part differs too."""
+    """The number by which the names differ, of every name, sorted; nothing where another part differs too."""
     split = [re.split(r"(\d+)", name) for name in names]
     if len({len(parts) for parts in split}) != 1:
         return []

@@ -151,7 +151,8 @@ def _inputs(path: str, model: "onnx.ModelProto", form: NetworkForm) -> tuple[Ten
     inputs = tuple(read_tensor(path, value, form.axes) for value in values)
     if len({one.spatial for one in inputs}) > 1:
         raise InvalidInput(
-            f"The inputs of {path} have different spatial axes.", remedy="Use a network whose inputs are alike."
+            f"The inputs of {path} have different spatial axes.",
+            remedy="Use a network whose inputs have the same axes.",
         )
     return inputs
 

@@ -75,7 +75,7 @@ def check_scene_size(scene: Scene, before: Scene, capability: Capability) -> Non
 
 
 def check_step(scene: Scene, before: Scene, capability: Capability) -> None:
-    """Refuse a step that makes images slow for everybody; guests may not make a small one smaller."""
+    """Refuse a step that makes images slow for all clients; guests may not make a small one smaller."""
     if not allows(capability, "own") and scene.step < min(MIN_GUEST_STEP, before.step):
         remedy = f"Use {MIN_GUEST_STEP} or more, or ask the owner of the viewer."
         raise NotAllowed(f"A step of {scene.step:g} voxels is smaller than this link allows.", remedy=remedy)
@@ -98,7 +98,7 @@ def _stretch(scene: Scene) -> float:
 
 
 def check_paths(scene: Scene, before: Scene, capability: Capability) -> None:
-    """Refuse cinematic images that keep everybody waiting; guests may not make a slow one slower."""
+    """Refuse cinematic images for which all clients would wait; guests may not make a slow one slower."""
     limits = (("samples", MAX_GUEST_PATHS), ("scatterings", MAX_GUEST_SCATTERINGS))
     for name, most in limits:
         value = getattr(scene.cinematic, name)

@@ -1,6 +1,6 @@
 """Texts without file paths, for guests.
 
-Here: without_paths; redacted, an error for those with a given capability; refuse, which tells a client of one.
+Here: without_paths; redacted, an error for those with a given capability; refuse, which sends one to a client.
 Not here: scenes without paths (edits).
 """
 
@@ -72,6 +72,6 @@ def known_paths(session: "Session") -> tuple[str, ...]:
 
 
 def refuse(session: "Session", member: "ConnectedClient", error: PellucidError, request: str = "") -> None:
-    """Tell a client that something cannot be done."""
+    """Send a client the error of a request."""
     shown, line = redacted(error, member.client.capability, known_paths(session)), int(getattr(error, "line", 0))
     member.outbox.put(ErrorMessage(shown.what, shown.remedy, session.history.revision, request, line))

@@ -338,7 +338,7 @@ def _is_own(address: str, channel: AccessChannel) -> bool:
         return False
     if not is_same_port:
         return False
-    # By TLS the certificate tells who it is, whatever the machine is called; on this machine the port tells.
+    # With TLS the certificate identifies the viewer, by whatever name it is reached; on this machine the port does.
     return not channel.agent if own.scheme == "https" else _is_here(page.hostname) and _is_here(own.hostname)
 
 

@@ -155,7 +155,7 @@ def checked_rows(request: DisplayRequest, shape: tuple[int, ...], dtype: np.dtyp
 
 
 def map_descriptor(offer: ArrayOffer, descriptor: int) -> OwnedArray:
-    """The memory behind a descriptor; believed only as far as it reaches."""
+    """The memory behind a descriptor, of which no more is used than is there."""
     nbytes = checked_bytes(offer)
     has = os.fstat(descriptor).st_size
     if has < nbytes:

@@ -305,7 +305,7 @@ class ExportRequest:
 
 @dataclass(frozen=True)
 class TaskStarted:
-    """Progress tells how far it is, and where the result is. GET /api/tasks/{task} says it too."""
+    """Progress messages report how far it is, and where the result is; so does GET /api/tasks/{task}."""
 
     task: str
 

@@ -19,7 +19,7 @@ from pellucid.instance.tasks import exports
 router = APIRouter(tags=["work"], responses=REFUSALS)
 CONTROL, OWN = [needs("control")], [needs("own")]
 MAX_STATE_BYTES = 4 * 2**20
-"""Shadings of up to 64 KiB each come along."""
+"""It contains shadings of up to 64 KiB each."""
 
 
 @router.post("/api/shadings", dependencies=OWN)

@@ -140,7 +140,7 @@ def _size(facts: replies.VolumeFacts) -> str:
 
 
 def measure(session: Session, source: str) -> None:
-    """Go through all voxels while the first image is looked at, and tell what was found."""
+    """Read all voxels while the first image is shown, and broadcast what was found."""
     question = lambda request: requests.MeasureValues(request, source)  # noqa: E731
     loop = asyncio.get_running_loop()
 
@@ -242,7 +242,7 @@ def _scene(document: object) -> Scene:
 
 
 async def restore(session: Session, state: SavedState) -> int:
-    """Show a saved state. Shadings that came along wait for consent, unless they are compiled here already."""
+    """Show a saved state. Shadings in it wait for approval, unless they are compiled here already."""
     pair = check_sources(session, scenes_of(state), "own")
     for text in state.shadings.values():
         session.shadings.add_received(text)

@@ -131,7 +131,7 @@ def _begin(session: Session, draft: _Draft) -> str:
 
 
 async def _follow(session: Session, source: str, cancel: Any) -> None:
-    """Tell the Worker what the user looks at; stop it when the volume is closed."""
+    """Report to the Worker what the user looks at; stop it when the volume is closed."""
     last = None
     with suppress(asyncio.CancelledError):
         while source in session.worker.arrays:

@@ -133,7 +133,7 @@ def _index_of(session: Session, source: str) -> int | None:
 
 
 async def _follow(session: Session, source: str, target: str, cancel: Any) -> None:
-    """Tell the Worker what the user looks at; stop it when the labels are closed."""
+    """Report to the Worker what the user looks at; stop it when the labels are closed."""
     last = None
     with suppress(asyncio.CancelledError):
         while target in session.worker.arrays:

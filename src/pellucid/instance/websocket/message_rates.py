@@ -65,7 +65,7 @@ CallLater = Callable[[float, Callable[[], None]], Timer]
 
 
 class Rate:
-    """So many per second on average, and as many as come in one second at once.
+    """A limit per second on average; as many as are allowed in a second may come at once.
 
     >>> rate = Rate(2, clock=lambda: 0.0)
     >>> [rate.take() for _ in range(4)]

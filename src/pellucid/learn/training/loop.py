@@ -94,7 +94,7 @@ def train(
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """So many threads on the CPU; 0: as many as before."""
+    """Use this number of threads on the CPU; 0: as many as before."""
     before = torch.get_num_threads()
     torch.set_num_threads(count or before)
     try:

@@ -122,7 +122,7 @@ def plane_of(cut: SplitPlane, to_voxel: tuple[Voxels, Voxels]) -> tuple[float, f
 
 
 def pack_part(view: Any, part: RenderPart, size: Size, device: Device) -> None:
-    """Tell a view of the part that it shows; where rays end elsewhere, the scenery behind them is not shown."""
+    """Give a view the part that it shows; where rays end elsewhere, the scenery behind them is not shown."""
     warp = runtime.start()
     borders = np.array(part.borders, np.float32).reshape(-1, 4)
     view.borders = warp.array(borders, dtype=warp.vec4, device=device.name)

@@ -117,8 +117,8 @@ def _unmirrored(volume: Volume, axis: str) -> str:
 def find_up_axis(volume: Volume, air: float) -> str:
     """The axis away from the one face of the scan that the sample goes through: there it is held, or was cut off.
 
-    Without such a face slice 0 is at the top. Only six faces are read, of the coarsest level that still tells them
-    apart; a scan of more than a GiB without levels stands as it is.
+    Without such a face slice 0 is at the top. Only six faces are read, of the coarsest level that still shows
+    it; a scan of more than a GiB without levels stands as it is.
     """
     volume = _coarse(volume)
     if volume.nbytes > MAX_BYTES:

@@ -17,7 +17,7 @@ FEW_BINS = BINS // 16
 MARGIN = 0.25
 MAX_COUNTS = 8
 FINEST = 2**-24
-"""Of a value: float32 tells no more apart."""
+"""Of a value: float32 does not distinguish more."""
 PADDING_PERCENT, PADDING_GAP = 1.0, 0.1
 """Padding is one value below 0 that so many voxels have, and this part of the range without any voxel above it."""
 COARSE_BINS = 64

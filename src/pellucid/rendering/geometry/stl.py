@@ -23,7 +23,7 @@ MAX_TRIANGLES = 2**32 - 1
 def read(path: Path) -> Mesh:
     with open_bytes(path) as file:
         content = file.read()
-    # Binary files may begin with "solid" too: only their length tells.
+    # Binary files may begin with "solid" too: only their length shows it.
     if content[:5] == b"solid" and b"facet" in content[:1024] and _promised(content) != len(content):
         return Mesh(*weld(_text_corners(content)))
     if len(content) < HEADER or _promised(content) > len(content):

@@ -32,10 +32,10 @@ TILE = 8
 
 THREADS = wp.constant(TILE * TILE)
 WITNESS = wp.constant(27)
-"""The thread that tells, for two by two tiles, which bricks of a whole volume are seen."""
+"""The thread that records, for two by two tiles, which bricks of a whole volume are seen."""
 
 SMALL_IMAGE = wp.constant(65536)
-"""Pixels below which every thread tells it."""
+"""Pixels below which every thread records it."""
 
 CELLS = wp.constant(BRICK // CELL)
 WIDTH = wp.constant(float(BRICK))
@@ -243,7 +243,7 @@ def make_run(layer: LayerStruct, here: Grid, ray: Ray, step: wp.float32, k: wp.i
 
 @wp.func
 def share_of(thread: wp.int32, down: wp.int32, across: wp.int32, pixels: wp.int32):
-    """For how many rays a thread tells what it sees of a whole volume: mostly for none."""
+    """For how many rays a thread records what it sees of a whole volume: mostly for none."""
     if pixels < SMALL_IMAGE:
         return wp.float32(1.0)
     if thread == WITNESS and down % 2 == 0 and across % 2 == 0:
@@ -252,7 +252,7 @@ def share_of(thread: wp.int32, down: wp.int32, across: wp.int32, pixels: wp.int3
 
 
 @wp.func
-def tell(field: FieldStruct, ray: Ray, step: wp.float32, k: wp.int32, end: wp.int32, light: wp.vec2):
+def record_seen(field: FieldStruct, ray: Ray, step: wp.float32, k: wp.int32, end: wp.int32, light: wp.vec2):
     """Which bricks of a whole volume a run of samples saw; light: what came through before the run and after it."""
     across = (field.shape[0] + BRICK - 1) >> BRICK_SHIFT
     down = (field.shape[1] + BRICK - 1) >> BRICK_SHIFT
@@ -314,7 +314,7 @@ def composite_textured_with(add_run: Any, blocks: int, locate: Any = locate, **o
                 run = make_run(layer, here, ray, view.step, k, end)
                 state, found = add_run(layer, here, ray, run, state, found)
                 if is_whole and share > 0.0:
-                    tell(layer.field, ray, view.step, k, end, wp.vec2(light, state[3]) * share)
+                    record_seen(layer.field, ray, view.step, k, end, wp.vec2(light, state[3]) * share)
                 k = end
         keep_light(view, row, column, found)
         color[row, column] = over_scenery(state, view.scenery[row, column])

@@ -57,7 +57,7 @@ there which is wider than the detector."""
 def by_correlation(front: Voxels, behind: Voxels) -> float:
     """From a view at 0 and one at 180 degrees (rows, column): where they differ least when one is mirrored.
 
-    Whole columns are tried (half columns of the axis); a parabola through the best three tells the place between them.
+    Whole columns are tried (half columns of the axis); a parabola through the best three gives the place between them.
     nan where they differ less and less towards the end of the search.
     """
     mirrored = np.atleast_2d(behind)[:, ::-1].astype(np.float64)
@@ -253,8 +253,8 @@ class AxisLine:
 def _opposite(method: Callable[[Voxels, Voxels], float]) -> Callable[[Voxels, Floats], float]:
     """A method of two views on a sinogram: the first view, and the one nearest to half a turn later.
 
-    Where the scan ends a step before that, what pairs say that are one and two steps short tells what a pair would say
-    that is exactly opposite.
+    Where the scan ends a step before that, the results of pairs that are one and two steps short are extrapolated to a
+    pair that is exactly opposite.
     """
 
     def of_sinogram(sinogram: Voxels, angles_rad: Floats) -> float:

@@ -73,7 +73,7 @@ def find_offset_axis(sinogram: Voxels, angles_rad: Floats, smallest_overlap: int
     """From a full turn (view, column): the overlap in which opposite views differ least, on either side.
 
     The difference is measured against how much the views vary there, so that empty overlaps do not win. Whole totals
-    are tried; a parabola through the best three tells the place between them, unless that is next to a whole one.
+    are tried; a parabola through the best three gives the position between them, unless that is next to a whole one.
     """
     views, columns = sinogram.shape
     pairs = OppositeViews.of(angles_rad)

@@ -174,14 +174,14 @@ def follow(what: FollowOptions) -> Iterator[OrthogonalSlices]:
     are added again. Views may arrive in any order of their angles.
     """
     slices: LiveSlices | None = None
-    heard = time.monotonic()
+    last_arrival_s = time.monotonic()
     while True:
         with suppress(PellucidError, OSError), closing(open_scan(what.source, what.options, is_growing=True)) as scan:
             slices = _fitting(slices, scan, what)
             if _take_in(slices, scan, what):
-                heard = time.monotonic()
+                last_arrival_s = time.monotonic()
                 yield slices.cross(scan.pixel_size_um)
-        if time.monotonic() - heard > what.timeout_s or not what.pause(PERIOD_S):
+        if time.monotonic() - last_arrival_s > what.timeout_s or not what.pause(PERIOD_S):
             return
 
 

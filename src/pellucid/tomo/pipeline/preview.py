@@ -232,7 +232,7 @@ class _Ready:
 
 @dataclass(frozen=True)
 class PreviewReduction:
-    """columns: how many neighbours are averaged to one. views: every how manieth is kept. iterations: how many are
+    """columns: how many neighbours are averaged to one. views: 1 of this many is kept. iterations: how many are
     made, where any are."""
 
     columns: int = 1

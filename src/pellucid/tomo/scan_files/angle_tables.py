@@ -24,7 +24,7 @@ _OTHER_WORDS = {
     *("speed", "velocity", "acceleration", "step", "steps", "size", "range", "status", "state", "count", "counts"),
     *("index", "number", "offset", "temperature", "current", "uncertainty", "diff"),
 }  # fmt: skip
-"""A column with such a word in its name tells something about an angle, and not the angle."""
+"""A column with such a word in its name describes an angle, but does not contain it."""
 _NUMBER_WORDS = {
     *("frame", "frames", "number", "num", "no", "nr", "n", "i", "index", "idx", "image", "img", "projection", "proj"),
     *("view", "id"),

@@ -50,7 +50,7 @@ class ScanOptions:
 
 @dataclass(frozen=True, eq=False)
 class ScanContents:
-    """What a file says of itself. all_frames: as stored, before they are told apart. angles_deg: of all frames, of the
+    """What a file states. all_frames: as stored, before they are sorted. angles_deg: of all frames, of the
     projections, or of those that are left without the frames that are named as flats and darks. files: that were read
     besides ``path``. numbers: of all frames, where some are missing."""
 

@@ -3,7 +3,7 @@
 Here: FrameName, read from a path by the words in it; when_of a name.
 Not here: which files there are (tiff_folders), datasets in HDF5 (dataset_guess).
 
-Words are told apart by punctuation, digits and capitals: Flat_Before, flat-before and FlatBefore are the same.
+Words are separated by punctuation, digits and capitals: Flat_Before, flat-before and FlatBefore are the same.
 """
 
 import re

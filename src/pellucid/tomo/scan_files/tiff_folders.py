@@ -1,4 +1,4 @@
-"""Scans that are folders of TIFF files: projections, flats and darks told apart by their names.
+"""Scans that are folders of TIFF files: projections, flats and darks, distinguished by name.
 
 Here: names such as raw_0001.tif beside flat_0001.tif, or a subfolder for each, such as Tomo, Flat_Before, Flat_After.
 Not here: what a name says (frame_names), TIFF (formats), files with angles (angle_files).

@@ -74,7 +74,7 @@ class ShmLane:
 
 
 class PieceNotifier:
-    """Tells the receiver which pieces are in their place, from several threads and not too often."""
+    """Notifies the receiver which pieces are in place, from several threads and not too often."""
 
     def __init__(self, control: Channel, piece_bytes: int) -> None:
         self._control, self._piece_bytes = control, piece_bytes

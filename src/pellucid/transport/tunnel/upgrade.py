@@ -140,13 +140,13 @@ def _secured(connection: socket.socket, address: WebAddress) -> socket.socket:
 
 def _answer(connection: socket.socket) -> tuple[list[str], bytes]:
     """The lines of the answer's head, and what followed it."""
-    heard = bytearray()
-    while (end := heard.find(b"\r\n\r\n")) < 0:
+    received = bytearray()
+    while (end := received.find(b"\r\n\r\n")) < 0:
         more = connection.recv(4096)
-        if not more or len(heard) > MAX_ANSWER:
+        if not more or len(received) > MAX_ANSWER:
             raise OSError("the web server did not respond")
-        heard += more
-    return heard[:end].decode("latin-1").split("\r\n"), bytes(heard[end + 4 :])
+        received += more
+    return received[:end].decode("latin-1").split("\r\n"), bytes(received[end + 4 :])
 
 
 def _fault(head: list[str], key: str) -> int | None:

@@ -138,7 +138,7 @@ class PieceTarget:
 
     @classmethod
     def create(cls, announcement: Announcement, store: BufferPool | None = None) -> "PieceTarget":
-        """Memory that is there in full: what cannot be had is refused now, not in the middle. shelf: tried first."""
+        """Memory for all of the array: too large a one is refused now, not midway. store: memory to use again."""
         cut = PieceLayout.of(announcement.nbytes)
         spare = None if store is None else store.take(announcement.shape, announcement.dtype)
         if spare is None:

@@ -71,7 +71,7 @@ def opened(lane_name: str, link: Link) -> Iterator[Lane]:
 
 
 def report_error(link: Link, error: PellucidError) -> None:
-    """Say why, where the other end can still hear it."""
+    """Send the error, where the other end can still receive it."""
     try:
         link.control.write(error_message(error))
     except (PellucidError, OSError):
@@ -110,7 +110,7 @@ def _piece_bytes(answer: Message, announcement: Announcement) -> int:
 
 
 def receive_array(link: Link, target: PieceTarget, lane_name: str, stored: Callable[[TransferReport], None]) -> None:
-    """Receive an array into prepared memory. stored: called when all of it is there, before the sender hears so."""
+    """Receive an array into prepared memory. stored: called when all of it is there, before the sender is notified."""
     start, announcement = perf_counter(), target.announcement
     resumed = kept_bytes(target)
     with opened(lane_name, link) as lane:

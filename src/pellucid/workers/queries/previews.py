@@ -24,7 +24,7 @@ from pellucid.workers.protocol.replies import AxisFound, PreviewMade, ScanDescri
 from pellucid.workers.protocol.requests import DescribeScan, FindAxis, MakePreview
 
 OUTLIERS_PERCENT = 0.3
-"""Of the values, at both ends, that need not be told apart."""
+"""Of the values, at both ends, that may look the same."""
 
 
 MAX_CODE = 65535

@@ -164,7 +164,7 @@ class Sources:
 
 
 def _stamp(location: Location) -> str:
-    """What tells a file from what it was before; "" where it cannot be read; opening it then gives the error."""
+    """Changes when the file changes; "" where it cannot be read: opening it then gives the error."""
     try:
         return fingerprint(location)
     except (PellucidError, OSError):
