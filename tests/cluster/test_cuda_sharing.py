@@ -8,6 +8,7 @@ import json
 import logging
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from pellucid.errors import InvalidInput, PellucidError
 from pellucid.rendering.frame import Frame
 from pellucid.rendering.scene import Scene
 from tests.cluster.test_images import AHEAD, SPACING, VOXELS, placed, psnr, scene_of, whole
+from tests.cluster.test_light import drawn as lit
 
 log = logging.getLogger(__name__)
 WORDS = (1, 3, 1000, PAGE_BYTES // WORD - 1, PAGE_BYTES // WORD, PAGE_BYTES // WORD + 1, 700_000, 5_000_000, 2, 17)
@@ -157,3 +159,14 @@ def test_images_of_blocks_on_two_workers_are_those_of_the_whole(small_cards: Wor
     lines = images_of(small_cards, scenes, ([18], [20], [] if is_spilled else [11]), is_spilled)
     log.info("\n".join(lines))
     assert not any(line.startswith("WRONG") for line in lines), "\n".join([*lines, logs_of(small_cards)])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("shading", ["shadow", "occlusion", "full"])
+def test_light_of_blocks_on_a_gpu_is_that_of_the_whole(small_cards: WorkerGroup, tmp_path: Path, shading: str) -> None:
+    source = tmp_path / "volume.npy"
+    np.save(source, VOXELS)
+    scene = scene_of(AHEAD.orbited(30, 20), shading=shading)
+    line = line_of(0, lit(small_cards, source, scene, ([18], [20], [11])), whole(scene), small_cards)
+    log.info("%s: %s", shading, line)
+    assert line.startswith("good"), "\n".join([line, logs_of(small_cards)])

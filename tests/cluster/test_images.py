@@ -136,7 +136,7 @@ def test_in_order_no_block_hides_one_before_it(seed: int) -> None:
 
 def test_what_blocks_cannot_show_is_refused() -> None:
     refused: tuple[tuple[dict[str, Any], str], ...] = (
-        ({"shading": "shadow"}, r"Shadows and occlusion do not support blocks\. Use one of these shadings: none"),
+        ({"shading": "cinematic"}, r"Cinematic shading does not support"),
         ({"mode": "max"}, r"Projections do not support blocks\. Use one of: composite, isosurface"),
     )
     for layer, said in refused:

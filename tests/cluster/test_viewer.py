@@ -16,7 +16,7 @@ from pellucid.cluster.credentials import Credentials
 from pellucid.cluster.functions import read_gpu, recv_gpu
 from pellucid.cluster.group import WorkerGroup
 from pellucid.cluster.handles import WorkerId
-from pellucid.cluster.images.volume_blocks import cut
+from pellucid.cluster.images.volume_blocks import VolumeBlocks, cut
 from pellucid.cluster.links import WorkerLink
 from pellucid.cluster.viewer.cluster_file import ClusterFile
 from pellucid.cluster.viewer.cluster_renderer import ClusterRenderer
@@ -118,11 +118,24 @@ def test_a_shading_of_the_page_is_compiled_by_all_workers(group: WorkerGroup, sc
     assert psnr(render(renderers.of(custom), custom), render(renderers.of(custom), stronger)) < 40
 
 
+def test_blocks_are_read_again_with_what_their_light_needs(group: WorkerGroup, scene: Scene) -> None:
+    renderers = renderer_of(group)
+    render(renderers.of(scene), scene)
+    (before,) = renderers.cluster.volumes.values()
+    lit = replace(scene, volumes=(replace(scene.volumes[0], shading="full"),))
+    assert psnr(render(renderers.of(lit), lit), expected(lit)) > 45
+    (after,) = renderers.cluster.volumes.values()
+    assert isinstance(after, VolumeBlocks)
+    assert (before.reads, after.reads, after.halo) == (8, 8, 20)
+    render(renderers.of(scene), scene)
+    assert after.reads == 8
+
+
 def test_what_workers_cannot_draw_is_drawn_here(group: WorkerGroup, scene: Scene) -> None:
     renderers = renderer_of(group)
     assert isinstance(renderers.of(scene), ClusterRenderer)
     one = scene.volumes[0]
-    for layer in (replace(one, shading="shadow"), replace(one, mode="max"), replace(one, source="memory:1")):
+    for layer in (replace(one, shading="cinematic"), replace(one, mode="max"), replace(one, source="memory:1")):
         other = replace(scene, volumes=(layer,))
         assert not isinstance(renderers.of(other), ClusterRenderer)
 

@@ -33,7 +33,8 @@ class DeviceField:
     struct: the kernels' Field. ranges: lowest and highest value of every cell, on the device. nbytes: what it takes
     there. revision: how often its voxels there have changed; changes: how often the volume has; range_changes: how
     often ranges became known. has_room: whether all that the last image saw fits.
-    labels: the volume, where its voxels are rows of a table of labels.
+    labels: the volume, where its voxels are rows of a table of labels. whole_shape: of the volume of which the field is
+    a part.
     """
 
     struct: Any
@@ -51,6 +52,7 @@ class DeviceField:
         self.labels = volume if isinstance(volume, LabelVolume) else None
         self._is_exact = volume.dtype.name in VOXEL_KINDS and self.labels is None
         self.shape: Shape = volume.shape
+        self.whole_shape = self.shape
         self.spacing: Spacing = volume.spacing
         self.cells = grid_shape(self.shape, (CELL,) * 3)
         self.bricks = grid_shape(self.shape, (BRICK,) * 3)

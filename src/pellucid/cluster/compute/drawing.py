@@ -1,7 +1,9 @@
 """A block drawn where it is.
 
-Here: draw_block, the computation "draw": what the rays of an image gather in a block.
-Not here: the renderer (rendering), images put together (compositing), which block is where (images.placement).
+Here: draw_block, the computation "draw": what the rays of an image gather in a block; BlockDrawer and DrawnBlocks,
+which light uses too.
+Not here: the renderer (rendering), images put together (compositing), which block is where (images.placement), light
+that goes from block to block (light).
 """
 
 from collections import OrderedDict
@@ -22,6 +24,9 @@ from pellucid.fields.device_field import DeviceField
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.drawing.device_renderer import DeviceRenderer
 from pellucid.rendering.drawing.draw_pass import DrawRegion
+from pellucid.rendering.drawing.layer_cache import PackedLayerCache
+from pellucid.rendering.drawing.light_parts import LightPart, PartLight, light_halo
+from pellucid.rendering.drawing.light_rays import towards_light
 from pellucid.rendering.drawing.packing import SubpixelOffset
 from pellucid.rendering.scene import Scene, VolumeLayer
 from pellucid.volume.volume import Volume
@@ -36,7 +41,8 @@ class DrawRequest:
     """scene: as JSON; its volumes are those of the blocks, in this order. size: of the image; first_row: of the image,
     which the result begins with. start: the first voxel of the blocks in their volumes. keys: name the
     voxels of the blocks; the same key means the same voxels. across, down, jitter: as in SubpixelOffset. shadings: the
-    text of users' shadings that the scene names."""
+    text of users' shadings that the scene names. part: where light comes through other blocks, the part of this one;
+    shadowed: the numbers of the volumes for which it does."""
 
     scene: str
     size: tuple[int, int]
@@ -49,6 +55,8 @@ class DrawRequest:
     down: float = 0.0
     jitter: float = 0.0
     shadings: tuple[str, ...] = ()
+    part: LightPart | None = None
+    shadowed: tuple[int, ...] = ()
 
     def box(self, view: BlockView) -> Box:
         """Where the block is in the volume."""
@@ -59,18 +67,29 @@ class DrawRequest:
 
 
 @dataclass
-class _Drawer:
-    """What stays from one image to the next. fields: by key, those used last at the end."""
+class BlockDrawer:
+    """What stays from one image to the next. fields: by key, those used last at the end. lights: layers, as light needs
+    them."""
 
     renderer: DeviceRenderer
     fields: "OrderedDict[str, DeviceField]" = field(default_factory=OrderedDict)
+    lights: PackedLayerCache = field(default_factory=PackedLayerCache)
 
-    def get(self, key: str, view: BlockView, inside: Box, spacing: Spacing) -> DeviceField:
+    @classmethod
+    def of(cls, context: ComputeContext) -> "BlockDrawer":
+        """That of this process."""
+        if "drawer" not in context.state:
+            context.state["drawer"] = cls(DeviceRenderer(context.device))
+        drawer: BlockDrawer = context.state["drawer"]
+        return drawer
+
+    def get(self, key: str, view: BlockView, inside: Box, request: DrawRequest) -> DeviceField:
         """inside: what of the array with its halo is in the volume."""
         found = self.fields.pop(key, None)
         if found is None:
             voxels = _outer(view)[inside.slices]
-            found = DenseField(Volume.from_array(voxels, spacing), self.renderer.device)
+            found = DenseField(Volume.from_array(voxels, request.spacing), self.renderer.device)
+            found.whole_shape = request.shape
             self.renderer.add_field(key, found)
         self.fields[key] = found
         return found
@@ -80,29 +99,73 @@ class _Drawer:
             self.renderer.forget(self.fields.popitem(last=False)[0])
 
 
+@dataclass(frozen=True)
+class DrawnBlocks:
+    """The blocks of a request as volumes of a scene. starts: of their arrays in the volume."""
+
+    scene: Scene
+    fields: list[DeviceField]
+    starts: list[Shape]
+
+    @classmethod
+    def of(cls, request: DrawRequest, inputs: Sequence[BlockView], drawer: BlockDrawer) -> "DrawnBlocks":
+        scene = Scene.from_json(request.scene)
+        if not len(inputs) == len(scene.volumes) == len(request.keys):
+            raise InvalidInput("A scene needs one block for each of its volumes.", remedy="Pass as many blocks.")
+        fields, layers, starts = [], [], []
+        for layer, view, key in zip(scene.volumes, inputs, request.keys, strict=True):
+            _check_halo(layer, view, request)
+            outer = within(request.box(view), view.halo, request.shape)
+            fields.append(drawer.get(key, view, outer.relative_to(request.outer_start(view)), request))
+            layers.append(_placed(layer, request, outer, key))
+            starts.append(outer.start)
+        return cls(replace(scene, volumes=tuple(layers)), fields, starts)
+
+    def light(self, request: DrawRequest, number: int, beyond: Any = None) -> PartLight | None:
+        """The light of a volume that has shadows. beyond: what other blocks leave of it."""
+        if request.part is None:
+            return None
+        layer, field = self.scene.volumes[number], self.fields[number]
+        to_voxel = layer.transform.world_to_voxel(field.spacing)[0]
+        towards = towards_light(self.scene.light, self.scene.camera, to_voxel)
+        return PartLight(*request.part.seen_from(self.starts[number], towards), beyond)
+
+
 def draw_block(
     context: ComputeContext, arguments: dict[str, Any], inputs: Sequence[BlockView], output: BlockView | None
 ) -> None:
-    """inputs: a block of each volume of the scene."""
+    """inputs: a block of each volume of the scene, then for each that is shadowed what other blocks leave of its
+    light."""
+    from pellucid.cluster.compute.kernels import as_warp
+
     request: DrawRequest = from_json(DrawRequest, arguments, "draw")
-    scene = Scene.from_json(request.scene)
-    if output is None or not len(inputs) == len(scene.volumes) == len(request.keys):
-        raise InvalidInput("A scene needs one block for each of its volumes.", remedy="Pass as many blocks.")
-    if "drawer" not in context.state:
-        context.state["drawer"] = _Drawer(DeviceRenderer(context.device))
-    drawer: _Drawer = context.state["drawer"]
+    if output is None:
+        raise InvalidInput("Drawing needs an image to draw into.", remedy="Pass a shape and a type.")
+    drawer = BlockDrawer.of(context)
     for text in request.shadings:
         drawer.renderer.add_shading(text)  # Compiled once.
-    fields, layers = [], []
-    for layer, view, key in zip(scene.volumes, inputs, request.keys, strict=True):
-        outer = within(request.box(view), view.halo, request.shape)
-        fields.append(drawer.get(key, view, outer.relative_to(request.outer_start(view)), request.spacing))
-        layers.append(_placed(layer, request, outer, key))
-    part = BlockPlace(request.box(inputs[0]), request.shape, request.spacing, scene.volumes[0].transform).part
+    count = len(request.keys)
+    blocks = DrawnBlocks.of(request, inputs[:count], drawer)
+    maps = dict(zip(request.shadowed, inputs[count:], strict=True))
+    lights = [
+        blocks.light(request, number, as_warp(maps[number].outer, context.device.name)[0]) if number in maps else None
+        for number in range(count)
+    ]
+    whole = Scene.from_json(request.scene).volumes[0].transform
+    part = BlockPlace(request.box(inputs[0]), request.shape, request.spacing, whole).part
     aim = SubpixelOffset(request.across, request.down, request.jitter)
-    canvas = DrawRegion(request.size, aim, part)
-    _draw(drawer.renderer, replace(scene, volumes=tuple(layers)), fields, canvas, output, request.first_row)
-    drawer.make_room(len(fields))
+    canvas = DrawRegion(request.size, aim, part, lights=tuple(lights) if maps else ())
+    _draw(drawer.renderer, blocks, canvas, output, request.first_row)
+    drawer.make_room(count)
+
+
+def _check_halo(layer: VolumeLayer, view: BlockView, request: DrawRequest) -> None:
+    needs = light_halo(layer.shading, request.shape)
+    # Of what is beyond the border of the volume, nothing is needed.
+    outer = within(request.box(view), view.halo, request.shape)
+    if not outer.contains(within(request.box(view), (needs, needs, needs), request.shape)):
+        what = f"Blocks with a halo of {view.halo} (z, y, x) are too narrow for the shading {layer.shading!r}."
+        raise InvalidInput(what, remedy=f"Use a halo of {needs}.")
 
 
 def _placed(layer: VolumeLayer, request: DrawRequest, outer: Box, key: str) -> VolumeLayer:
@@ -112,14 +175,12 @@ def _placed(layer: VolumeLayer, request: DrawRequest, outer: Box, key: str) -> V
     return replace(layer, source=key, transform=whole.moved(outer.start), clip=clip)
 
 
-def _draw(
-    renderer: DeviceRenderer, scene: Scene, fields: list[DeviceField], canvas: DrawRegion, output: BlockView, first: int
-) -> None:
+def _draw(renderer: DeviceRenderer, blocks: DrawnBlocks, canvas: DrawRegion, output: BlockView, first: int) -> None:
     from pellucid.cluster.compute import image_kernels
 
-    for one in fields:
+    for one in blocks.fields:
         one.prepare_frame()
-    drawing = renderer.start_pass(scene, fields, canvas)
+    drawing = renderer.start_pass(blocks.scene, blocks.fields, canvas)
     rows, width, _ = output.shape
     drawing.draw(LaunchRange((rows, width), first))
     image_kernels.pack_image(drawing, first, output)

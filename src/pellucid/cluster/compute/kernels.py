@@ -145,7 +145,7 @@ def run_python(kernel: Any, device: Any, inputs: Any, output: Any, parameters: A
     launch(kernel, LaunchRange(shape, heft=columns), given, [as_warp(output.core, name)], device)
 
 
-def as_warp(array, device_name):
+def as_warp(array: Any, device_name: str) -> Any:
     """A Warp array in the same memory."""
     if not isinstance(array, np.ndarray):
         return array

@@ -24,6 +24,8 @@ COMPUTATIONS = {
     "draw_surface": "pellucid.cluster.compute.mesh_drawing:draw_surface",
     "front": "pellucid.cluster.compute.front:advance_front",
     "kernel": "pellucid.cluster.compute.user_kernels:run_kernel",
+    "light": "pellucid.cluster.compute.light:follow_light",
+    "multiply_light": "pellucid.cluster.compute.light:multiply_light",
     "read": "pellucid.cluster.compute.reading:read_block",
     "start_gl": "pellucid.cluster.compute.opengl.drawing:start_gl",
     "write_surface": "pellucid.cluster.compute.surface:write_surface",

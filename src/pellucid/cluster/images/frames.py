@@ -1,13 +1,13 @@
 """Frames of a volume whose blocks are on Device Workers.
 
 Here: ImagePlan; draw_block, what a block contributes to an image; compose_frame, the image of all.
-Not here: what a Worker does for it (compute), order and rows (placement).
+Not here: what a Worker does for it (compute), order and rows (placement), light from block to block (light).
 """
 
 import json
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -21,15 +21,17 @@ from pellucid.cluster.images.placement import BlockPlace, front_to_back
 from pellucid.cluster.operations import ComputeBlock, DownloadBlock
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Spacing, Voxels
+from pellucid.rendering.drawing.light_parts import LightPart, light_halo
+from pellucid.rendering.drawing.light_rays import SHADOWED, THROUGH
 from pellucid.rendering.drawing.multi_device import check_multi_device
 from pellucid.rendering.drawing.packing import CENTRED, NOTHING_THERE, SubpixelOffset
 from pellucid.rendering.frame import Frame, FrameStatistics, to_rgba8
 from pellucid.rendering.scene import Scene
 
 MAX_THREADS = 32
+GRADIENT_HALO = 2
 MODES = ("composite", "isosurface")
-SHADINGS = ("none", "gradient", "user")
-"""Those that look at what is around a sample. Light comes from blocks that other Workers have."""
+SHADINGS = ("none", "gradient", "user", *THROUGH)
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,20 @@ class ImagePlan:
         if any(layer.mode not in MODES for layer in self.scene.volumes):
             raise InvalidInput("Projections do not support blocks.", remedy=f"Use one of: {', '.join(MODES)}.")
         if any(layer.shading not in SHADINGS for layer in self.scene.volumes):
-            what = "Shadows and occlusion do not support blocks."
+            what = "Cinematic shading does not support blocks."
             raise InvalidInput(what, remedy=f"Use one of these shadings: {', '.join(SHADINGS)}.")
         if self.scene.points or self.scene.meshes or self.scene.slices:
             raise InvalidInput("Images of blocks show volumes only.", remedy="Remove points, meshes and slices.")
+
+    @property
+    def shadowed(self) -> tuple[int, ...]:
+        """The numbers of the volumes through which light goes from block to block."""
+        return tuple(number for number, layer in enumerate(self.scene.volumes) if layer.shading in SHADOWED)
+
+    @property
+    def halo(self) -> int:
+        """Voxels around each block that the image needs."""
+        return max(GRADIENT_HALO, *(light_halo(layer.shading, self.shape) for layer in self.scene.volumes))
 
     def place(self, box: Box) -> BlockPlace:
         return BlockPlace(box, self.shape, self.spacing, self.scene.volumes[0].transform)
@@ -64,32 +76,58 @@ class ImagePlan:
 @dataclass(frozen=True)
 class BlockImage:
     """What the rays of an image gather in one block. first_row: of the image, which it begins with. is_surface: whether
-    it is opaque, so that its depths say what is in front."""
+    it is opaque, so that its depths say what is in front. lights: blocks that are not needed after it."""
 
     block: DeviceBlock
     box: Box
     first_row: int
     is_surface: bool = False
+    lights: tuple[DeviceBlock, ...] = ()
+
+    def release(self) -> None:
+        for block in (self.block, *self.lights):
+            block.release()
 
 
-def draw_block(blocks: DeviceBlock | Sequence[DeviceBlock], start: Shape, plan: ImagePlan) -> BlockImage:
-    """Render a block where it is. blocks: one, or one for each volume of the scene, with a halo of 1 or more (2 for
-    gradient shading). start: its first voxel (z, y, x) in the volume. It runs when the image is needed."""
+@dataclass(frozen=True)
+class BlockLight:
+    """What other blocks leave of the light for a block. part: of the block; maps: for each shadowed volume."""
+
+    part: LightPart
+    maps: tuple[DeviceBlock, ...]
+
+
+def draw_block(
+    blocks: DeviceBlock | Sequence[DeviceBlock], start: Shape, plan: ImagePlan, light: BlockLight | None = None
+) -> BlockImage:
+    """Render a block where it is. blocks: one, or one for each volume of the scene, with a halo of 1 or more (that of
+    the plan for shading). start: its first voxel (z, y, x) in the volume. light: as draw_blocks finds it; shadows need
+    it. It runs when the image is needed."""
+    if plan.shadowed and light is None:
+        raise InvalidInput("Shadows need all blocks of the volume.", remedy="Use draw_blocks.")
     first, *others = [blocks] if isinstance(blocks, DeviceBlock) else list(blocks)
-    handles = [first.handle, *(one.handle for one in others)]
+    lights = () if light is None else light.maps
     box = Box.whole(first.shape).shift(start)
     begin, end = plan.place(box).rows(plan.scene.camera, plan.height)
     rows = max(1, end - begin)
     begin = min(begin, plan.height - 1)
-    request = DrawRequest(
-        plan.scene.to_json(), (plan.height, plan.width), begin, start, plan.shape, plan.spacing,
-        tuple(map(str, handles)), plan.aim.across, plan.aim.down, plan.aim.jitter, plan.shadings,
+    request = replace(
+        draw_request([first, *others], start, plan), first_row=begin,
+        part=None if light is None else light.part, shadowed=plan.shadowed,
     )  # fmt: skip
+    inputs = tuple(str(one.handle) for one in (*others, *lights))
     drawn = ComputeBlock(
-        "draw", json.dumps(asdict(request)), tuple(map(str, handles[1:])), (rows, plan.width, CHANNELS), "<f4",
-        label="the renderer",
+        "draw", json.dumps(asdict(request)), inputs, (rows, plan.width, CHANNELS), "<f4", label="the renderer"
+    )
+    return BlockImage(first.then(drawn, [*others, *lights]), box, begin, lights=lights)
+
+
+def draw_request(blocks: Sequence[DeviceBlock], start: Shape, plan: ImagePlan) -> DrawRequest:
+    """Of the whole image, in these blocks."""
+    return DrawRequest(
+        plan.scene.to_json(), (plan.height, plan.width), 0, start, plan.shape, plan.spacing,
+        tuple(str(one.handle) for one in blocks), plan.aim.across, plan.aim.down, plan.aim.jitter, plan.shadings,
     )  # fmt: skip
-    return BlockImage(first.then(drawn, others), box, begin)
 
 
 def compose_frame(images: Iterable[BlockImage], plan: ImagePlan) -> Frame:
@@ -110,7 +148,7 @@ def gather(images: Iterable[BlockImage], plan: ImagePlan) -> tuple[Voxels, list[
         cuts = [plan.height * number // len(workers) for number in range(len(workers) + 1)]
         bands = pool.map(lambda n: _band(ordered, plan, workers[n], cuts[n], cuts[n + 1]), range(len(workers)))
         pixels = np.concatenate(list(bands))
-        list(pool.map(lambda image: image.block.release(), ordered))
+        list(pool.map(BlockImage.release, ordered))
     return pixels, workers
 
 

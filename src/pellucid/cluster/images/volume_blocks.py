@@ -12,14 +12,14 @@ from pellucid.box import Box, Shape, triple
 from pellucid.cluster.blocks import DeviceBlock
 from pellucid.cluster.context import current_context
 from pellucid.cluster.functions import persist_gpu, read_block
+from pellucid.cluster.halos import as_triple
 from pellucid.cluster.handles import WorkerId
+from pellucid.cluster.images.frames import GRADIENT_HALO
 from pellucid.cluster.worker.device_buffers import array_bytes
 from pellucid.device import never_cancelled
 from pellucid.errors import BlockLost, Cancelled, NotEnoughMemory
 from pellucid.volume.volume import Volume
 
-HALO: Shape = (2, 2, 2)
-"""What shading by gradient needs around a block."""
 BLOCKS_PER_WORKER = 4
 """So many, that several Workers take over what one of them had."""
 SHARE = 0.8
@@ -28,10 +28,12 @@ POLL_S = 0.2
 
 
 class VolumeBlocks:
-    """volume: the finest level of it that the Workers have room for; its blocks are read when they are needed."""
+    """volume: the finest level of it that the Workers have room for; its blocks are read when they are needed, with a
+    halo of so many voxels."""
 
-    def __init__(self, volume: Volume, workers: Sequence[WorkerId]) -> None:
-        self.volume = _fitting(volume, workers)
+    def __init__(self, volume: Volume, workers: Sequence[WorkerId], halo: int = GRADIENT_HALO) -> None:
+        self.halo = halo
+        self.volume = _fitting(volume, workers, as_triple(halo))
         self.boxes = cut(self.volume.shape, BLOCKS_PER_WORKER * len(workers))
         self._blocks: list[DeviceBlock | None] = [None] * len(self.boxes)
         self.reads = 0
@@ -69,7 +71,7 @@ class VolumeBlocks:
     def _read(self, number: int, workers: Sequence[WorkerId]) -> None:
         worker = workers[number * len(workers) // len(self.boxes)]
         source = str(self.volume.location.absolute)
-        block = persist_gpu(read_block(source, self.boxes[number], self.volume.dtype, HALO, worker))
+        block = persist_gpu(read_block(source, self.boxes[number], self.volume.dtype, as_triple(self.halo), worker))
         if block.handle:
             self._blocks[number] = block
             self.reads += 1
@@ -87,14 +89,14 @@ def cut(shape: Shape, count: int) -> list[Box]:
     return list(Box.whole(shape).tiles(edges))
 
 
-def _fitting(volume: Volume, workers: Sequence[WorkerId]) -> Volume:
+def _fitting(volume: Volume, workers: Sequence[WorkerId], halo: Shape) -> Volume:
     """The finest level for which there is room."""
     links = current_context().links
     room = int(SHARE * sum(links.usage(worker)["budget_bytes"] for worker in workers))
     count = BLOCKS_PER_WORKER * len(workers)
     for number in range(len(volume.levels)):
         level = volume.at_level(number) if number else volume
-        needs = sum(array_bytes(box.shape, level.dtype, HALO) for box in cut(level.shape, count))
+        needs = sum(array_bytes(box.shape, level.dtype, halo) for box in cut(level.shape, count))
         if needs <= room:
             return level
     remedy = "Use more Workers, or add coarser levels with pellucid pyramid."

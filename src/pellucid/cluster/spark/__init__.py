@@ -17,6 +17,7 @@ from pellucid.cluster.functions import (
 )
 from pellucid.cluster.halos import append_halo, extract_halo
 from pellucid.cluster.images.frames import BlockImage, ImagePlan, compose_frame, draw_block
+from pellucid.cluster.images.light import draw_blocks
 from pellucid.cluster.images.shader_images import draw_block_gl
 from pellucid.cluster.images.surfaces import (
     BlockSurface,
@@ -46,6 +47,7 @@ __all__ = [
     "compose_frame",
     "draw_block",
     "draw_block_gl",
+    "draw_blocks",
     "draw_surface_gpu",
     "exec_gl",
     "exec_gpu",

@@ -18,7 +18,8 @@ from pellucid.cluster.compute.opengl.drawing import GlRequest
 from pellucid.cluster.context import ClusterContext, use_context
 from pellucid.cluster.credentials import Credentials
 from pellucid.cluster.handles import WorkerId
-from pellucid.cluster.images.frames import BlockImage, ImagePlan, draw_block, gather
+from pellucid.cluster.images.frames import GRADIENT_HALO, BlockImage, ImagePlan, gather
+from pellucid.cluster.images.light import draw_blocks
 from pellucid.cluster.images.shader_images import draw_block_gl
 from pellucid.cluster.images.volume_blocks import VolumeBlocks
 from pellucid.cluster.links import WorkerLinks
@@ -32,8 +33,9 @@ from pellucid.fields.bricks.visibility import VisibleBricks
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.drawing.draw_pass import DeviceFrame, DrawOptions, DrawRegion, Stopwatch
+from pellucid.rendering.drawing.light_parts import light_halo
 from pellucid.rendering.renderer import Renderer
-from pellucid.rendering.scene import Scene
+from pellucid.rendering.scene import Scene, VolumeLayer
 from pellucid.rendering.user_shading import UserShading
 from pellucid.volume.open_files import OpenFiles
 from pellucid.volume.series import at_step, time_steps
@@ -97,8 +99,8 @@ class ClusterRenderer(Renderer):
                     plan = self._plan(scene, volumes[0], canvas)
                     watch.lap("prepare")
                     starts = [box.start for box in volumes[0].boxes]
-                    images = [self._draw(list(each), at, plan) for *each, at in zip(*blocks, starts, strict=True)]
-                    pixels, _ = gather(images, plan)
+                    placed = [(list(each), at) for *each, at in zip(*blocks, starts, strict=True)]
+                    pixels, _ = gather(self._draw(placed, plan), plan)
                     break
                 except BlockLost:
                     if attempt == ATTEMPTS - 1:
@@ -123,28 +125,34 @@ class ClusterRenderer(Renderer):
         except InvalidInput as error:
             raise shading_error(error) from error
 
-    def _draw(self, blocks: list[DeviceBlock], start: Shape, plan: ImagePlan) -> BlockImage:
-        layer = plan.scene.volumes[0]
+    def _draw(self, placed: list[tuple[list[DeviceBlock], Shape]], plan: ImagePlan) -> list[BlockImage]:
+        """placed: blocks of each volume, and where they begin."""
+        layer, *others = plan.scene.volumes
         source = self._shadings.get(layer.user_shading, "") if layer.shading == "user" else ""
-        if not is_glsl(source) or len(blocks) > 1:
-            return draw_block(blocks, start, plan)
+        if not is_glsl(source) or others:
+            return draw_blocks(placed, plan)
         shading = UserShading(source)
-        uniforms = gl_uniforms(shading, layer)
-        return draw_block_gl(blocks[0], start, plan, fragment=gl_fragment(shading), uniforms=uniforms)
+        fragment, uniforms = gl_fragment(shading), gl_uniforms(shading, layer)
+        return [draw_block_gl(one, at, plan, fragment=fragment, uniforms=uniforms) for (one,), at in placed]
 
     def _volumes(self, scene: Scene) -> list[SceneBlocks]:
         """Those of the scene's layers, at its time."""
-        return [self._volume(layer.source, scene.time) for layer in scene.volumes]
+        return [self._volume(layer, scene.time) for layer in scene.volumes]
 
-    def _volume(self, source: str, time: float) -> SceneBlocks:
+    def _volume(self, layer: VolumeLayer, time: float) -> SceneBlocks:
+        source = layer.source
         if source not in self._steps:
             self._steps[source] = time_steps(source, self._files.open_series)
         location = at_step(source, self._steps[source], time)
         found = self.volumes.pop(str(location), None)
+        if isinstance(found, VolumeBlocks) and found.halo < light_halo(layer.shading, found.volume.shape):
+            found.release()  # They are read again, with what their light needs.
+            found = None
         if found is None:
             self._make_room()
             volume = self._files.open_volume(str(location))
-            found = JobBlocks(volume) if JobBlocks.has(source) else VolumeBlocks(volume, self.workers)
+            halo = max(GRADIENT_HALO, light_halo(layer.shading, volume.shape))
+            found = JobBlocks(volume) if JobBlocks.has(source) else VolumeBlocks(volume, self.workers, halo)
         self.volumes[str(location)] = found
         return found
 

@@ -99,7 +99,12 @@ class DeviceRenderer:
         layers = [
             self._kept.layer(scene, layer, field, step) for layer, field in zip(scene.volumes, volumes, strict=True)
         ]
-        kernel, arguments = self._kernel(scene, layers, volumes) if layers else (surfaces.draw_surfaces, [])
+        for packed, light in zip(layers, canvas.lights, strict=False):
+            if light is not None:
+                light.pack(packed)
+        kernel, arguments = (
+            self._kernel(scene, layers, volumes, bool(canvas.lights)) if layers else (surfaces.draw_surfaces, [])
+        )
         prepare_all({kernel: 64 if self.device.is_cuda else None, pixels.to_bytes: None}, self.device)
         color = warp.empty(size, dtype=warp.vec4, device=self.device.name)
         depth = warp.empty(size, dtype=warp.float32, device=self.device.name)
@@ -167,8 +172,11 @@ class DeviceRenderer:
         packed.parameters = runtime.start().array(values, device=self.device.name)
         return kernel
 
-    def _kernel(self, scene: Scene, layers: list[Any], fields: list[DeviceField]) -> tuple[Any, list[Any]]:
-        """The kernel that draws a scene, and what it wants besides the view."""
+    def _kernel(
+        self, scene: Scene, layers: list[Any], fields: list[DeviceField], is_part: bool
+    ) -> tuple[Any, list[Any]]:
+        """The kernel that draws a scene, and what it wants besides the view. is_part: whether light comes through parts
+        that others have."""
         from pellucid.rendering.kernels import isosurface, multi_volume, overlay, projection, rays
 
         warp = runtime.start()
@@ -185,9 +193,9 @@ class DeviceRenderer:
             return isosurface.isosurface, [layers[0], *self._surfaces(layer)]
         if layer.mode in PROJECTIONS:
             return projection.project, [layers[0], PROJECTIONS[layer.mode]]
-        return self._composite(layer, layers[0], fields[0])
+        return self._composite(layer, layers[0], fields[0], is_part)
 
-    def _composite(self, layer: VolumeLayer, packed: Any, field: DeviceField) -> tuple[Any, list[Any]]:
+    def _composite(self, layer: VolumeLayer, packed: Any, field: DeviceField, is_part: bool) -> tuple[Any, list[Any]]:
         """The same for one volume of which nothing but samples are gathered."""
         from pellucid.rendering.kernels import classification, composite, composite_neural, composite_texture, packets
         from pellucid.rendering.kernels.textured import composite as textured_composite
@@ -198,13 +206,13 @@ class DeviceRenderer:
             return classification.composite_classified, [packed]
         if isinstance(field, NeuralBrickField) and field.is_drawn_directly and layer.shading in ("none", "gradient"):
             return composite_neural.composite_neural, [packed, field.model_along_rays.struct]
-        if packed.field.whole.kind >= TEXTURED:
+        if packed.field.whole.kind >= TEXTURED and not is_part:
             kernels = {"none": composite_texture.composite_unlit, "gradient": composite_texture.composite_lit}
             kernel = kernels.get(layer.shading, composite_texture.composite_lit_through)
             if layer.shading in THROUGH and not packed.field.levels:
                 kernel = textured_composite.composite_lit_through_whole
             return kernel, [packed, self._kept.solid_distance(packed, field)]
-        if packets.is_for(packed, self.device):
+        if packets.is_for(packed, self.device) and not is_part:
             return packets.composite_bricks if packed.field.levels else packets.composite_whole, [packed]
         return composite.composite, [packed]
 

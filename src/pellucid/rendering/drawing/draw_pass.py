@@ -14,6 +14,7 @@ from pellucid.device import Device, LaunchRange, never_cancelled
 from pellucid.fields.bricks.visibility import VisibleBricks
 from pellucid.fields.device_field import DeviceField
 from pellucid.rendering.cinematic.path_pass import PathTotal
+from pellucid.rendering.drawing.light_parts import PartLight
 from pellucid.rendering.drawing.packing import CENTRED, Size, SubpixelOffset
 from pellucid.rendering.drawing.partition import WHOLE, RenderPart
 from pellucid.rendering.drawing.ray_launch import launch_rays
@@ -26,6 +27,7 @@ class DrawRegion:
     """What is drawn of a scene: rows and columns, where in their pixels the rays pass, and which part of the world.
 
     samples: of a cinematic scene, how many paths of every pixel are followed; total: what earlier ones brought.
+    lights: of each volume of which other devices have the rest, what that leaves of the light; None without shadows.
     """
 
     size: Size
@@ -33,6 +35,7 @@ class DrawRegion:
     part: RenderPart = WHOLE
     samples: int = 1
     total: PathTotal | None = None
+    lights: tuple[PartLight | None, ...] = ()
 
 
 @dataclass(frozen=True)

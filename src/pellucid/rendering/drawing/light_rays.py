@@ -145,7 +145,7 @@ def pack_light_rays(
     """What kernels need to follow light through a layer. place: to_voxel and shift, from the world."""
     warp, name, light_rays = runtime.start(), field.device.name, packed.light_rays
     light_rays.around = warp.array(around(place[0]).astype(np.float32), dtype=warp.vec3, device=name)
-    light_rays.sky_step = sky_step(field.shape)
+    light_rays.sky_step = sky_step(field.whole_shape)
     shadow_table, light_rays.low, light_rays.scale = taken_light(layer, 1.0)
     sky_table, _, _ = taken_light(layer, light_rays.sky_step)
     light_rays.shadow_table = warp.array(shadow_table, dtype=warp.float32, device=name)

@@ -9,7 +9,7 @@ Not here: the numbers (drawing.light_rays), what light does to a colour (shading
 
 import warp as wp
 
-from pellucid.fields.kernels.sampling import gradient_in, locate, table_row, value_in
+from pellucid.fields.kernels.sampling import Grid, gradient_in, locate, table_row, value_in
 from pellucid.rendering.drawing import light_rays
 from pellucid.rendering.kernels.rays import (
     FAR,
@@ -31,6 +31,7 @@ FIRST = wp.constant(light_rays.FIRST)
 STEPS = wp.constant(float(light_rays.SKY_STEPS))
 DARK = wp.constant(light_rays.DARK)
 SKY = wp.constant(light_rays.OPEN_SKY)
+MANY = wp.constant(1.0e9)
 SHADOW = wp.constant(SHADINGS["shadow"])
 OCCLUSION = wp.constant(SHADINGS["occlusion"])
 
@@ -98,6 +99,17 @@ def light_ray(layer: LayerStruct, start: wp.vec3, towards: wp.vec3, step: wp.flo
 
 
 @wp.func
+def taken_at(layer: LayerStruct, here: Grid, at: wp.vec3, table: wp.array(dtype=wp.float32)):
+    """What a step takes of the light at a point of a grid."""
+    opacity = table[table_row(value_in(here, at), layer.light_rays.low, layer.light_rays.scale, table.shape[0])]
+    if opacity > 0.0 and layer.edges.shape[0] > 0:
+        length = wp.length(wp.transpose(layer.to_voxel) * gradient_in(here, at))
+        row = table_row(length, layer.edge_low, layer.edge_scale, layer.edges.shape[0])
+        opacity = thinned(opacity, layer.edges, row)
+    return opacity
+
+
+@wp.func
 def passes(
     layer: LayerStruct,
     start: wp.vec3,
@@ -120,14 +132,82 @@ def passes(
             continue
         here = locate(layer.field, cell, wanted * light)
         while k < k_next and light > DARK:
-            at = place(ray, step, k)
-            opacity = table[table_row(value_in(here, at), layer.light_rays.low, layer.light_rays.scale, table.shape[0])]
-            if opacity > 0.0 and layer.edges.shape[0] > 0:
-                length = wp.length(wp.transpose(layer.to_voxel) * gradient_in(here, at))
-                row = table_row(length, layer.edge_low, layer.edge_scale, layer.edges.shape[0])
-                opacity = thinned(opacity, layer.edges, row)
-            light *= 1.0 - opacity
+            light *= 1.0 - taken_at(layer, here, place(ray, step, k), table)
             k += 1
+    return light
+
+
+@wp.func
+def passes_until(layer: LayerStruct, start: wp.vec3, reach: wp.float32, wanted: wp.float32):
+    """The part of the one light that reaches a point from within so many voxels, to a fraction of one."""
+    rays = layer.light_rays
+    count = wp.max(wp.floor(reach - FIRST + 0.5), 0.0)
+    light = passes(layer, start, rays.towards, 1.0, FIRST + count - 0.75, rays.shadow_table, wanted)
+    rest = reach - FIRST + 0.5 - count
+    if rest > 0.0 and count < MANY:
+        ray = light_ray(layer, start, rays.towards, 1.0, FIRST + count + 0.25)
+        k = wp.int32(count)
+        if ray.k_first <= k and ray.k_last >= k:
+            at = place(ray, 1.0, k)
+            here = locate(layer.field, cell_of(at, rays.vacancy), wanted * light)
+            light *= wp.pow(1.0 - taken_at(layer, here, at, rays.shadow_table), rest)
+    return light
+
+
+@wp.func
+def main_axis(towards: wp.vec3):
+    """Along which the light comes most of all: lines to it cross planes across this axis."""
+    axis = wp.where(wp.abs(towards[1]) > wp.abs(towards[0]), 1, 0)
+    return wp.where(wp.abs(towards[2]) > wp.abs(towards[axis]), 2, axis)
+
+
+@wp.func
+def line_through(at: wp.vec3, towards: wp.vec3):
+    """Where the line to the light through a point crosses the plane through the origin, along the other two axes."""
+    axis = main_axis(towards)
+    crossing = at - towards * (at[axis] / towards[axis])
+    return wp.vec2(crossing[wp.where(axis == 0, 1, 0)], crossing[wp.where(axis == 2, 1, 2)])
+
+
+@wp.func
+def light_from_beyond(layer: LayerStruct, at: wp.vec3):
+    """What the other parts of the volume leave of the light along the line through a point."""
+    rays = layer.light_rays
+    line = line_through(at, rays.towards) - rays.beyond_first
+    x = wp.clamp(line[0], 0.0, wp.float32(rays.beyond.shape[1] - 1))
+    y = wp.clamp(line[1], 0.0, wp.float32(rays.beyond.shape[0] - 1))
+    column = wp.int32(x)
+    row = wp.int32(y)
+    right = wp.min(column + 1, rays.beyond.shape[1] - 1)
+    below = wp.min(row + 1, rays.beyond.shape[0] - 1)
+    upper = wp.lerp(rays.beyond[row, column], rays.beyond[row, right], x - wp.float32(column))
+    lower = wp.lerp(rays.beyond[below, column], rays.beyond[below, right], x - wp.float32(column))
+    return wp.lerp(upper, lower, y - wp.float32(row))
+
+
+@wp.func
+def leaves_part(layer: LayerStruct, start: wp.vec3):
+    """How far it is from a point to where its way to the light leaves the part."""
+    rays = layer.light_rays
+    reach = wp.float32(FAR)
+    for axis in range(3):
+        if rays.towards[axis] > 1.0e-12:
+            reach = wp.min(reach, (rays.part_high[axis] - start[axis]) / rays.towards[axis])
+        elif rays.towards[axis] < -1.0e-12:
+            reach = wp.min(reach, (rays.part_low[axis] - start[axis]) / rays.towards[axis])
+    return reach
+
+
+@wp.func
+def light_of_all(layer: LayerStruct, start: wp.vec3, wanted: wp.float32):
+    """The part of the one light that reaches a point through the whole volume."""
+    reach = wp.float32(FAR)
+    is_part = layer.light_rays.beyond.shape[0] > 0
+    if is_part:
+        reach = leaves_part(layer, start)
+    light = passes_until(layer, start, reach, wanted)
+    if is_part and reach < MANY:
+        light *= light_from_beyond(layer, start)
     return light
 
 
@@ -139,7 +219,7 @@ def find_light(layer: LayerStruct, direction: wp.vec3, at: wp.vec3, weight: wp.f
     found = FoundLight(1.0, 1.0, 0.0)
     wanted = layer.light_rays.asking * weight
     if layer.shading != OCCLUSION:
-        found.shadow = passes(layer, start, layer.light_rays.towards, 1.0, FAR, layer.light_rays.shadow_table, wanted)
+        found.shadow = light_of_all(layer, start, wanted)
     if layer.shading != SHADOW:
         step = layer.light_rays.sky_step
         reach = (STEPS + 1.0) * step

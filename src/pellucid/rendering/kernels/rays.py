@@ -72,6 +72,8 @@ class LightRays:
     shadow_table, sky_table: what a step of one voxel, and of sky_step voxels, takes of it, by value; low, scale: from a
     value to a row of them. cuts: what is left where normal · point >= offset. vacancy: as a layer's, for what takes
     light. asking: how much a brick on its way is wanted; share: of a pixel, which the light of one sample serves.
+    beyond: of a part of a volume, what the rest leaves of the light along each line to it (drawing.light_parts);
+    beyond_first: the place of its first element; part_low, part_high: the part.
     """
 
     towards: wp.vec3
@@ -85,6 +87,10 @@ class LightRays:
     vacancy: wp.array3d(dtype=wp.uint8)
     asking: wp.float32
     share: wp.float32
+    beyond: wp.array2d(dtype=wp.float32)
+    beyond_first: wp.vec2
+    part_low: wp.vec3
+    part_high: wp.vec3
 
 
 @wp.struct
