@@ -28,8 +28,8 @@ from pellucid.box import Box
 from pellucid.formats.protocol import Voxels
 from pellucid.infer.apply import RunControl
 from pellucid.infer.objects.agglomeration import agglomerate, join_contacts
-from pellucid.infer.objects.basins import drain, heights
 from pellucid.infer.objects.object_tasks import STEPS, contacts_between, in_steps
+from pellucid.infer.objects.watershed import drain, heights
 from pellucid.learn.quality.rand_error import adapted_rand_error
 from pellucid.volume.volume import open_volume
 

@@ -15,8 +15,8 @@ from pellucid.infer.apply import RunControl
 from pellucid.infer.job import InferenceOptions
 from pellucid.infer.objects import object_tasks
 from pellucid.infer.objects.agglomeration import agglomerate, join_contacts
-from pellucid.infer.objects.basins import HALO, drain, heights
 from pellucid.infer.objects.object_job import ObjectOptions, segment_objects
+from pellucid.infer.objects.watershed import HALO, drain, heights
 from pellucid.settings import load, use
 from pellucid.volume.blocks import split
 from pellucid.volume.volume import open_volume

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pellucid.formats.protocol import Voxels
+from pellucid.tomo.correction.bad_pixel_search import find_bad_pixels, repaired
 from pellucid.tomo.correction.bad_pixels import BadPixels
-from pellucid.tomo.correction.pixel_repair import find_bad_pixels, repaired
 from pellucid.tomo.pipeline.in_memory import reconstruct_array
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan import Floats, Frames, Scan

@@ -1,7 +1,7 @@
 """What an HDF5 file contains, whatever wrote it.
 
 Here: the names of all its datasets.
-Not here: which of them are volumes (search), opening one (lookup).
+Not here: which of them are volumes, and opening one (lookup).
 """
 
 from pathlib import Path

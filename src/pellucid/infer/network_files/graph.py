@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pellucid.infer.network_files.onnx_file import onnx_package
-from pellucid.infer.network_files.reach import AxisReach, convolved, resized, transposed
+from pellucid.infer.network_files.receptive_field import AxisReach, convolved, resized, transposed
 
 if TYPE_CHECKING:
     import onnx

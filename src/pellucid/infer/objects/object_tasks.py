@@ -22,7 +22,7 @@ from pellucid.formats.local_files import written_whole
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Voxels, Writer
 from pellucid.formats.registry import open_writer
-from pellucid.infer.objects.basins import HALO, drain, heights
+from pellucid.infer.objects.watershed import HALO, drain, heights
 from pellucid.infer.prediction import Predictor
 from pellucid.infer.sources import VoxelSource
 from pellucid.infer.task import NetworkTask

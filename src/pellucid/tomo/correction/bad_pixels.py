@@ -1,7 +1,7 @@
 """Replacing bad pixels of a detector by their neighbours.
 
 Here: BadPixels: which they are, what they are filled in from, filling them in.
-Not here: finding them (pixel_repair).
+Not here: finding them (bad_pixel_search).
 """
 
 from dataclasses import dataclass

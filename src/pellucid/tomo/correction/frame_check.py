@@ -1,7 +1,7 @@
 """Flats and darks that differ from the others: a closed shutter, a lost beam, a sample in the beam, light in a dark.
 
 Here: good_flats and good_darks, which leave such frames out, and frame_warnings, which names them.
-Not here: averaging frames (correction), pixels that are bad in all frames (pixel_repair).
+Not here: averaging frames (correction), pixels that are bad in all frames (bad_pixel_search).
 
 A frame is reduced to medians of tiles, which noise, zingers and bad pixels hardly change, and compared with the median
 frame. A beam that drifts is no fault: levels are compared with a line through time, and frames with those that were

@@ -19,7 +19,7 @@ def open_scan(location: str | Path | Location, options: ScanOptions | None = Non
     Projections come in the order of their angles. is_growing: it is still being written; what is there so far is the
     scan, in the order in which it came.
     """
-    from pellucid.tomo.correction.pixel_repair import repaired
+    from pellucid.tomo.correction.bad_pixel_search import repaired
 
     place, options = Location.parse(location), options or ScanOptions()
     found = _find(place, options, is_growing=is_growing)

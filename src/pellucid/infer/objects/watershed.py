@@ -1,4 +1,4 @@
-"""Fragments of objects: basins of the boundary map, in which every voxel drains into the same minimum.
+"""Fragments of objects by a watershed: basins of the boundary map, in which all voxels drain into one minimum.
 
 Here: heights, drain, Drainage.
 Not here: which fragments are one object (agglomeration), blocks (object_tasks).

@@ -1,4 +1,4 @@
-"""How far the result of a layer reaches into the input of the network, along one axis.
+"""The receptive field of a network: how far the result of a layer reaches into its input, along one axis.
 
 Here: AxisReach, and how convolutions, poolings and resizing change it.
 Not here: following a whole graph (graph).
