@@ -213,3 +213,37 @@ def test_slices_of_guests_are_smaller_and_wait_and_the_owners_do_not_wait_for_th
         image = held[0][1].image
         assert len(held) == 1 and image.width * image.height <= MAX_GUEST_SLICE_PIXELS
     held[0][2].cancel()
+
+
+def test_slices_of_a_compared_scene_lie_at_the_same_place_of_the_world(page: Page) -> None:
+    page.patch("volumes", 0, "slice_options", 0, value={"window": [0.0, 65535.0]})
+    page.hear_text("state")
+    page.say("compare", is_on=True)
+    page.hear_text("state")
+    page.patch("volumes", 0, "transform", "translation", value=[3.0, 0.0, 2.0])
+    page.hear_text("state")
+    show(page, view("z"), view("z", view="other"))
+    main, other = exact_of_both(page)
+    grey = VOXELS / 65535 * 255
+    np.testing.assert_allclose(main.rgb, grey[VOXEL[0]], atol=0.6)
+    assert (main.header["index"], other.header["index"]) == (VOXEL[0], VOXEL[0] + 2)
+    assert other.header["region"] == main.header["region"] == [0, 0, 1, 1]
+    np.testing.assert_allclose(other.rgb[:, :-3], grey[VOXEL[0] + 2, :, 3:], atol=0.6)
+    assert (other.rgb[:, -3:] == 0).all()
+    page.patch("volumes", 0, "transform", "translation", value=[0.0, 0.0, float(EDGE)])
+    main, other = exact_of_both(page)
+    assert other.header["index"] == -1 and (other.rgb == 0).all()
+    page.say("compare", is_on=False)
+    page.patch("volumes", 0, "transform", "translation", value=[0.0, 0.0, 0.0])
+    page.patch("volumes", 0, "slice_options", 0, value={})
+
+
+def exact_of_both(page: Page) -> tuple[Shown, Shown]:
+    """The next exact images across z of a scene and of the one that it is compared with, of one revision."""
+    found: dict[str, Shown] = {}
+    while len({shown.header["revision"] for shown in found.values()}) != 1 or len(found) < 2:
+        shown = page.hear_picture("slice")
+        if shown.header["axis"] == "z" and shown.header["is_exact"]:
+            found[shown.header["view"]] = shown
+            page.say("acknowledge_slice", axis="z", number=shown.header["number"], view=shown.header["view"])
+    return found["main"], found["other"]

@@ -290,3 +290,53 @@ def test_every_layout_shows_what_it_says_at_every_size(browser: Browser, viewer:
     page.keyboard.press("1")
     expect(page.get_by_role("slider", name="Slice across")).to_have_count(0)
     context.close()
+
+
+def test_slices_of_two_scenes_are_compared_beside_each_other_by_swiping_and_by_their_difference(slices: Page) -> None:
+    page = slices
+    page.keyboard.press("b")
+    other = page.get_by_role("slider", name="Slice across z, before the changes")
+    expect(other).to_have_count(1)
+    wait_until(lambda: is_exact_at(page, ".is-other canvas") and is_exact(page, "z"))
+    np.testing.assert_array_equal(painted(page, ".is-other canvas"), image(page, "z"))
+    left, right = box_of(across(page, "z")), box_of(other)
+    assert left["x"] + left["width"] <= right["x"] + 1 and abs(left["width"] - right["width"]) < 2
+    other.focus()
+    page.keyboard.press("ArrowUp")  # Locked: a step of one is a step of both.
+    expect(across(page, "z")).to_have_attribute("aria-valuenow", str(EDGE // 2 + 1))
+    claim = "(shown => shown[0].dataset.index === shown[1].dataset.index)(document.querySelectorAll('.is-z canvas'))"
+    wait_until(lambda: bool(page.evaluate(claim)) and is_exact(page, "z"))
+    compare = page.get_by_role("group", name="Compare", exact=True)
+    compare.get_by_role("button", name="Difference").click()
+    expect(other).to_have_count(0)
+    wait_until(lambda: is_exact_at(page, "canvas[data-scene=other]") and max(half.max() for half in seen(page)) <= 12)
+    page.get_by_role("button", name="Display of the slice across z").click()
+    page.get_by_role("dialog", name="Display of slices across z").get_by_role("button", name="Colours").click()
+    wait_until(lambda: max(half.max() for half in seen(page)) > 30)  # Only the scene that is edited has colours now.
+    page.get_by_role("button", name="Display of the slice across z").click()
+    compare.get_by_role("button", name="Swipe").click()
+    wait_until(lambda: is_exact(page, "z") and is_exact_at(page, "canvas[data-scene=other]"))
+    left_half, right_half = (np.ptp(half.astype(int), axis=2) > 20 for half in seen(page))
+    assert left_half.any() and not right_half.any()
+    page.keyboard.press("Control+z")
+    compare.get_by_role("button", name="Side by side").click()
+    page.keyboard.press("b")
+    expect(other).to_have_count(0)
+
+
+def is_exact_at(page: Page, selector: str) -> bool:
+    return bool(page.evaluate(f"document.querySelector('.slice.is-z {selector}')?.dataset.isExact === 'true'"))
+
+
+def painted(page: Page, selector: str) -> Voxels:
+    """The canvas across z that a selector names, as it is painted."""
+    encoded = page.evaluate(f"document.querySelector('.slice.is-z {selector}').toDataURL('image/png')")
+    return np.asarray(Image.open(io.BytesIO(b64decode(encoded.partition(",")[2]))).convert("RGB"))
+
+
+def seen(page: Page) -> tuple[Voxels, Voxels]:
+    """Parts of both halves of the slice across z as the page shows them, without cross-hair and names."""
+    shown = np.asarray(Image.open(io.BytesIO(page.locator(".slice.is-z .over").screenshot())).convert("RGB"))
+    height, width = shown.shape[:2]
+    rows = shown[3 * height // 10 : 45 * height // 100]
+    return rows[:, width // 4 : 3 * width // 8], rows[:, 5 * width // 8 : 3 * width // 4]

@@ -130,12 +130,14 @@ export interface Slices {
 }
 
 /** A slice as a page has room for it. region: left, top, right and bottom of what is in sight, as fractions of the
- * slice; width, height: in pixels. oblique: the first of the scene's `slices`. */
+ * slice; width, height: in pixels. oblique: the first of the scene's `slices`. view: of which scene, where two are
+ * compared; the slice of the other one lies at the same place of the world, and region is of the scene's slice. */
 export interface SliceView {
   readonly axis: SliceAxis;
   readonly width: number;
   readonly height: number;
   readonly region: readonly [number, number, number, number];
+  readonly view: View;
 }
 
 /** The slices that this page shows while there is a cross-hair; their images follow, and again whenever what they
@@ -175,6 +177,7 @@ export interface Acknowledge {
 export interface AcknowledgeSlice {
   readonly axis: SliceAxis;
   readonly number: number;
+  readonly view?: View;
   readonly type: "acknowledge_slice";
 }
 
@@ -906,7 +909,8 @@ export interface SliceRectangle {
  * index: which slice; -1 of an oblique one. region: which part of the slice, as fractions from its top left. place:
  * where all of the slice lies in the world. is_exact: lossless, and at the resolution of its pixels or of the voxels;
  * otherwise a better one follows. For z: y downwards, x to the right; for y: z upwards, x right; for x: z upwards, y
- * right; unless planes of the LayerDescription say otherwise. */
+ * right; unless planes of the LayerDescription say otherwise. view: of which scene, where two are compared; region is
+ * then of the scene's slice, and index and place are those of this one. */
 export interface SliceHeader {
   readonly axis: SliceAxis;
   readonly index: number;
@@ -919,6 +923,7 @@ export interface SliceHeader {
   readonly place: SliceRectangle;
   readonly is_exact: boolean;
   readonly encoding: Encoding;
+  readonly view: View;
   readonly type: "slice";
 }
 

@@ -3,7 +3,7 @@
 
 import type { Region } from "../geometry/sliceView";
 import { inPanel } from "../geometry/sliceView";
-import type { SliceAxis, SliceHeader } from "../protocol";
+import type { SliceAxis, SliceHeader, View } from "../protocol";
 import { decodeStill } from "./decoder";
 
 interface Shown {
@@ -13,29 +13,35 @@ interface Shown {
 
 type Listener = () => void;
 
+/** Of which scene, where two are compared, and across which axis. */
+type Key = `${View} ${SliceAxis}`;
+const keyOf = (view: View, axis: SliceAxis): Key => `${view} ${axis}`;
+
 export class SliceImages {
-  private readonly shown = new Map<SliceAxis, Shown>();
-  private readonly latest = new Map<SliceAxis, number>();
-  private readonly listeners = new Map<SliceAxis, Set<Listener>>();
+  private readonly shown = new Map<Key, Shown>();
+  private readonly latest = new Map<Key, number>();
+  private readonly listeners = new Map<Key, Set<Listener>>();
 
   /** onShown: an image is there, or could not be decoded. */
   constructor(private readonly onShown: (header: SliceHeader, isDecoded: boolean) => void) {}
 
   async receive(header: SliceHeader, image: Uint8Array<ArrayBuffer>): Promise<void> {
-    this.latest.set(header.axis, header.number);
+    const key = keyOf(header.view, header.axis);
+    this.latest.set(key, header.number);
     let bitmap: ImageBitmap;
     try {
       bitmap = await decodeStill(image, header.encoding);
     } catch {
       return this.onShown(header, false);
     }
-    if ((this.latest.get(header.axis) ?? 0) > header.number && this.shown.has(header.axis)) bitmap.close();
-    else this.put({ header, bitmap });
+    if ((this.latest.get(key) ?? 0) > header.number && this.shown.has(key)) bitmap.close();
+    else this.put(key, { header, bitmap });
     this.onShown(header, true);
   }
 
+  /** Of the scene's own slice: that of the compared scene is shown at the same place. */
   headerOf(axis: SliceAxis): SliceHeader | null {
-    return this.shown.get(axis)?.header ?? null;
+    return this.shown.get(keyOf("main", axis))?.header ?? null;
   }
 
   /** Slices are not shown any more, or those of another viewer will be. */
@@ -45,19 +51,29 @@ export class SliceImages {
     this.latest.clear();
   }
 
-  listen(axis: SliceAxis, listener: Listener): () => void {
-    const all = this.listeners.get(axis) ?? new Set<Listener>();
-    this.listeners.set(axis, all.add(listener));
+  /** The scenes that are compared are not any more. */
+  forgetCompared(): void {
+    for (const [key, { bitmap, header }] of this.shown) {
+      if (header.view === "main") continue;
+      bitmap.close();
+      this.shown.delete(key);
+    }
+  }
+
+  listen(view: View, axis: SliceAxis, listener: Listener): () => void {
+    const key = keyOf(view, axis);
+    const all = this.listeners.get(key) ?? new Set<Listener>();
+    this.listeners.set(key, all.add(listener));
     return () => all.delete(listener);
   }
 
   /** Paint a part of a slice over all of a canvas. */
-  paint(axis: SliceAxis, canvas: HTMLCanvasElement, region: Region): void {
+  paint(view: View, axis: SliceAxis, canvas: HTMLCanvasElement, region: Region): void {
     const pen = canvas.getContext("2d", { alpha: false });
     if (!pen) return;
     pen.fillStyle = "#000";
     pen.fillRect(0, 0, canvas.width, canvas.height);
-    const shown = this.shown.get(axis);
+    const shown = this.shown.get(keyOf(view, axis));
     if (!shown) return;
     const [left, top] = inPanel(region, shown.header.region[0], shown.header.region[1]);
     const [right, bottom] = inPanel(region, shown.header.region[2], shown.header.region[3]);
@@ -71,9 +87,9 @@ export class SliceImages {
     Object.assign(canvas.dataset, { index, revision, isExact: isExact && isPixelForPixel, number });
   }
 
-  private put(next: Shown): void {
-    this.shown.get(next.header.axis)?.bitmap.close();
-    this.shown.set(next.header.axis, next);
-    for (const listener of this.listeners.get(next.header.axis) ?? []) listener();
+  private put(key: Key, next: Shown): void {
+    this.shown.get(key)?.bitmap.close();
+    this.shown.set(key, next);
+    for (const listener of this.listeners.get(key) ?? []) listener();
   }
 }

@@ -77,7 +77,7 @@ export class Session {
     this.sliceSender = new SliceSender((message) => this.send(message));
     this.sliceViews = new SliceViewSender((message) => this.send(message));
     this.sliceImages = new SliceImages((header, isDecoded) => {
-      this.send({ type: "acknowledge_slice", axis: header.axis, number: header.number });
+      this.send({ type: "acknowledge_slice", axis: header.axis, number: header.number, view: header.view });
       if (isDecoded) store.dispatch({ type: "slice-shown", header });
     });
     this.probeQueue = new ProbeQueue((message) => this.send(message));

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ShowSlices, SliceView } from "../protocol";
 import { SliceViewSender } from "./sliceViewSender";
 
-const view = (axis: "z" | "y", width: number): SliceView => ({ axis, width, height: 10, region: [0, 0, 1, 1] });
+const view = (axis: "z" | "y", width: number): SliceView => ({ axis, width, height: 10, region: [0, 0, 1, 1], view: "main" });
 
 describe("the slices that are shown", () => {
   it("are sent once per frame, all of them", () => {
@@ -14,7 +14,7 @@ describe("the slices that are shown", () => {
     sender.show(view("z", 40));
     expect(frames).toHaveLength(1);
     frames[0]?.();
-    sender.hide("y");
+    sender.hide("main", "y");
     frames[1]?.();
     expect(sent.map(({ views }) => views.map(({ axis, width }) => [axis, width]))).toEqual([[["z", 40], ["y", 30]], [["z", 40]]]);
   });

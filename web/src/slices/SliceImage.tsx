@@ -4,7 +4,7 @@
 import { useEffect, useRef, useState, type KeyboardEvent, type ReactNode, type RefObject } from "react";
 import { extentOfSlice } from "../geometry/slicePlace";
 import { FITTED, regionOf, zoomedAt, type Region, type Size } from "../geometry/sliceView";
-import type { SliceAxis } from "../protocol";
+import type { SliceAxis, View } from "../protocol";
 import { useSession, type Session } from "../session/session";
 import { useSelect } from "../state/store";
 import { finishMeasure } from "../view/measuring";
@@ -20,7 +20,8 @@ const STEPS: Readonly<Record<string, number>> = { ArrowUp: 1, ArrowRight: 1, Arr
 const FACTORS: Readonly<Record<string, number>> = { "+": ZOOM_PER_KEY, "=": ZOOM_PER_KEY, "-": 1 / ZOOM_PER_KEY, "0": 0 };
 const TITLE = "Wheel: next slice. Ctrl + wheel or + and −: zoom. Shift + drag: pan. Ctrl + drag: contrast and brightness. 0: the whole slice.";
 
-export function SliceImage({ slice }: { slice: ShownSlice }): ReactNode {
+/** view: of which scene, where two are compared. covering: an image of the compared scene lies over it. */
+export function SliceImage({ slice, view = "main", covering = null }: { slice: ShownSlice; view?: View; covering?: Covering | null }): ReactNode {
   const session = useSession();
   const { axis, description, volume } = slice;
   const panel = useRef<HTMLDivElement>(null);
@@ -31,9 +32,9 @@ export function SliceImage({ slice }: { slice: ShownSlice }): ReactNode {
   const { width, height } = extentOfSlice(axis, description, volume.transform);
   const extent = { width, height };
   const region = size ? regionOf(zoom, size, extent) : null;
-  usePainting(session, axis, canvas, size, region?.join() ?? "");
+  usePainting(session, view, axis, canvas, size, region?.join() ?? "");
   useWheel(panel, session, slice, extent);
-  const pointers = useSlicePointers(slice, size, extent);
+  const pointers = useSlicePointers(slice, size, extent, view);
   const press = (event: KeyboardEvent): void => {
     if (event.key === "Enter") finishMeasure(session);
     const way = STEPS[event.key];
@@ -47,10 +48,10 @@ export function SliceImage({ slice }: { slice: ShownSlice }): ReactNode {
   return (
     <div
       ref={panel}
-      className={`slice-panel is-${tool}`}
+      className={`slice-panel is-${tool} is-${view}`}
       role="slider"
       tabIndex={0}
-      aria-label={axis === "oblique" ? "Oblique slice" : `Slice across ${axis}`}
+      aria-label={nameOf(axis, view)}
       aria-valuemin={0}
       aria-valuemax={Math.max(slice.last, 0)}
       aria-valuenow={Math.max(slice.index, 0)}
@@ -59,11 +60,26 @@ export function SliceImage({ slice }: { slice: ShownSlice }): ReactNode {
       onContextMenu={(event) => event.preventDefault()}
       {...pointers}
     >
-      <canvas ref={canvas} />
+      <div className={covering ? `over is-${covering}` : "over"}>
+        <canvas ref={canvas} data-scene={view} />
+        {covering ? <CoveringImage axis={axis} size={size} numbers={region?.join() ?? ""} /> : null}
+      </div>
       {size && region ? <SliceOverlay slice={slice} region={region} size={size} extent={extent} /> : null}
-      {size ? <BrushCursor slice={slice} panel={panel} size={size} extent={extent} /> : null}
+      {size && view === "main" ? <BrushCursor slice={slice} panel={panel} size={size} extent={extent} /> : null}
     </div>
   );
+}
+
+export type Covering = "swipe" | "difference";
+
+const nameOf = (axis: SliceAxis, view: View): string => `${axis === "oblique" ? "Oblique slice" : `Slice across ${axis}`}${view === "other" ? ", before the changes" : ""}`;
+
+/** The same part of the compared scene's slice. */
+function CoveringImage({ axis, size, numbers }: { axis: SliceAxis; size: Size | null; numbers: string }): ReactNode {
+  const session = useSession();
+  const canvas = useRef<HTMLCanvasElement>(null);
+  usePainting(session, "other", axis, canvas, size, numbers);
+  return <canvas ref={canvas} data-scene="other" />;
 }
 
 /** The size of an element in CSS pixels; null before it is known. */
@@ -81,7 +97,7 @@ function useSize(element: RefObject<HTMLElement | null>): Size | null {
 }
 
 /** What is there is painted at once, where it belongs; what belongs there is asked for. */
-function usePainting(session: Session, axis: SliceAxis, canvas: RefObject<HTMLCanvasElement | null>, size: Size | null, numbers: string): void {
+function usePainting(session: Session, view: View, axis: SliceAxis, canvas: RefObject<HTMLCanvasElement | null>, size: Size | null, numbers: string): void {
   const shown = useRef<Region | null>(null);
   useEffect(() => {
     const element = canvas.current;
@@ -91,19 +107,19 @@ function usePainting(session: Session, axis: SliceAxis, canvas: RefObject<HTMLCa
     const pixels = { width: Math.max(1, Math.round(size.width * devicePixelRatio)), height: Math.max(1, Math.round(size.height * devicePixelRatio)) };
     if (element.width !== pixels.width || element.height !== pixels.height) Object.assign(element, pixels);
     shown.current = region;
-    session.sliceImages.paint(axis, element, region);
-    session.sliceViews.show({ axis, ...pixels, region });
-  }, [session, axis, canvas, size, numbers]);
+    session.sliceImages.paint(view, axis, element, region);
+    session.sliceViews.show({ axis, ...pixels, region, view });
+  }, [session, view, axis, canvas, size, numbers]);
   useEffect(() => {
     const repaint = (): void => {
-      if (canvas.current && shown.current) session.sliceImages.paint(axis, canvas.current, shown.current);
+      if (canvas.current && shown.current) session.sliceImages.paint(view, axis, canvas.current, shown.current);
     };
-    const stop = session.sliceImages.listen(axis, repaint);
+    const stop = session.sliceImages.listen(view, axis, repaint);
     return () => {
       stop();
-      session.sliceViews.hide(axis);
+      session.sliceViews.hide(view, axis);
     };
-  }, [session, axis, canvas]);
+  }, [session, view, axis, canvas]);
 }
 
 /** React's own wheel events cannot keep the page from zooming. Touchpads send a pinch as a wheel with Ctrl. */

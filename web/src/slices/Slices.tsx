@@ -1,12 +1,11 @@
 // Slices beside the scene, or one of them large. Here: which slices there are, their names and buttons.
 // Not here: their images (SliceImage.tsx), the layouts (styles), drawing them (the instance).
 
-import { useState, type ReactNode } from "react";
+import { useEffect, useState, type CSSProperties, type ReactNode } from "react";
 import { IconButton } from "../components/Button";
 import { short } from "../geometry/measures";
 import { NAMES } from "../geometry/slicePlace";
-import { shownAxes } from "../state/selectors";
-import { sceneOf, canControl } from "../state/selectors";
+import { canControl, comparedAs, isComparing, sceneOf, shownAxes } from "../state/selectors";
 import { useSession } from "../session/session";
 import { useSelect } from "../state/store";
 import { SliceControls } from "./SliceControls";
@@ -19,6 +18,12 @@ export function Slices(): ReactNode {
   const layers = useSelect((state) => state.layers?.layers ?? null);
   const scene = useSelect(sceneOf);
   const large = useSelect((state) => state.interface.largeSlice);
+  const split = useSelect((state) => state.interface.split);
+  const isAlone = useSelect((state) => !isComparing(state));
+  const session = useSession();
+  useEffect(() => {
+    if (isAlone) session.sliceImages.forgetCompared();
+  }, [session, isAlone]);
   if (!crossHair?.voxel || !scene || !layers) return null;
   const { voxel } = crossHair;
   const axes = shownAxes(scene);
@@ -29,7 +34,7 @@ export function Slices(): ReactNode {
     return slice && (large === null || !axes.includes(large) || large === axis) ? [slice] : [];
   });
   return (
-    <aside className={`slices has-${shown.length}${shown.length === 1 ? " is-large" : ""}`} aria-label="Slices">
+    <aside className={`slices has-${shown.length}${shown.length === 1 ? " is-large" : ""}`} aria-label="Slices" style={{ "--split": `${split}%` } as CSSProperties}>
       {shown.map((slice) => (
         <Slice key={slice.axis} slice={slice} />
       ))}
@@ -46,9 +51,11 @@ function Slice({ slice }: { slice: ShownSlice }): ReactNode {
   const isLarge = useSelect((state) => state.interface.largeSlice === axis);
   const hit = useSelect((state) => (state.hitSlice === axis ? state.hit : null));
   const [areControlsOpen, setControlsOpen] = useState(false);
+  const compared = useSelect(comparedAs);
   return (
-    <div className={`slice is-${axis}`}>
-      <SliceImage slice={slice} />
+    <div className={`slice is-${axis}${compared === "beside" ? " is-beside" : ""}`}>
+      <SliceImage slice={slice} covering={compared === "beside" ? null : compared} />
+      {compared === "beside" ? <SliceImage slice={slice} view="other" /> : null}
       <span className="slice-buttons grows">
         {mayControl ? <IconButton icon="contrast" label={`Display of the slice ${TITLES[axis]}`} isOn={areControlsOpen} onClick={() => setControlsOpen(!areControlsOpen)} /> : null}
         <IconButton icon="expand" label={isLarge ? "Show all slices" : `Enlarge the slice ${TITLES[axis]}`} isOn={isLarge} onClick={() => session.enlargeSlice(isLarge ? null : axis)} />

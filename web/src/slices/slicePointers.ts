@@ -7,6 +7,7 @@ import { isMeasureKind } from "../geometry/measuring";
 import { inWorld, stepped, voxelAt } from "../geometry/slicePlace";
 import { inSlice, panned, regionOf, zoomedAt, type Size } from "../geometry/sliceView";
 import { add, scale, type Vector } from "../geometry/vector";
+import type { View } from "../protocol";
 import type { Session } from "../session/session";
 import { useSession } from "../session/session";
 import { canControl, sceneOf } from "../state/selectors";
@@ -26,7 +27,8 @@ type Held = { kind: "aim" | "pan" | "measure" } | { kind: "brush"; gesture: Brus
 type Handler = (event: PointerEvent<HTMLDivElement>) => void;
 type SlicePointers = Record<"onPointerDown" | "onPointerMove" | "onPointerUp" | "onPointerCancel" | "onPointerLeave", Handler>;
 
-export function useSlicePointers(slice: ShownSlice, size: Size | null, extent: Size): SlicePointers {
+/** view: of which scene the image is. On that of the compared scene pointers aim and pan: nothing is edited or measured there. */
+export function useSlicePointers(slice: ShownSlice, size: Size | null, extent: Size, view: View): SlicePointers {
   const session = useSession();
   const pointers = useRef(new Map<number, Point>());
   const held = useRef<Held | null>(null);
@@ -45,7 +47,7 @@ export function useSlicePointers(slice: ShownSlice, size: Size | null, extent: S
     if (event.type !== "pointerup" || !was) return;
     if (was.kind === "window" && mayControl()) setWindow(session, slice, windowAt(event, slice, was), false);
     else if (was.kind === "measure" && travelled.current <= CLICK_PIXELS) measureAt(session, slice, placeAt(event));
-    else if (was.kind === "aim" && travelled.current <= CLICK_PIXELS) void pickAt(session, slice, placeAt(event));
+    else if (was.kind === "aim" && view === "main" && travelled.current <= CLICK_PIXELS) void pickAt(session, slice, placeAt(event));
   };
   return {
     onPointerDown(event) {
@@ -54,14 +56,14 @@ export function useSlicePointers(slice: ShownSlice, size: Size | null, extent: S
       if (pointers.current.size === 0) travelled.current = 0;
       pointers.current.set(event.pointerId, { x: event.clientX, y: event.clientY });
       if (held.current?.kind === "brush") held.current.gesture.end();
-      held.current = pointers.current.size > 1 ? { kind: "pan" } : heldBy(event, session, slice);
+      held.current = pointers.current.size > 1 ? { kind: "pan" } : view === "main" ? heldBy(event, session, slice) : { kind: event.shiftKey || event.button !== 0 ? "pan" : "aim" };
       if (held.current.kind === "brush") brush(session, slice, held.current.gesture, placeAt(event));
       if (held.current.kind === "aim" && mayControl()) aim(session, slice, placeAt(event));
     },
     onPointerMove(event) {
       const before = pointers.current.get(event.pointerId);
       const at = { x: event.clientX, y: event.clientY };
-      if (event.pointerType !== "touch") session.probeSlice(slice.axis, ...placeAt(event));
+      if (event.pointerType !== "touch" && view === "main") session.probeSlice(slice.axis, ...placeAt(event));
       if (!before) return;
       travelled.current += Math.hypot(at.x - before.x, at.y - before.y);
       const other = [...pointers.current].find(([id]) => id !== event.pointerId)?.[1];

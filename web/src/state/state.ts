@@ -110,6 +110,8 @@ export interface Interface {
   editedView: View;
   /** How two scenes are compared whose images lie over each other. */
   overlay: Exclude<ComparedAs, "beside">;
+  /** Where the line between them is, in per cent of the width. */
+  split: number;
   isTimelineOpen: boolean;
   /** Of the movie that is made. */
   movieKeys: readonly MovieKey[];
@@ -219,6 +221,7 @@ export const BEGINNING: PageState = {
     label: null,
     editedView: "main",
     overlay: "swipe",
+    split: 50,
     isTimelineOpen: false,
     movieKeys: [],
   },

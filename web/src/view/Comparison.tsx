@@ -1,9 +1,10 @@
 // The images of one scene, or of two that are compared. Here: one over the other, the line between them, their names.
 // Not here: side by side (Stage.tsx), which of them is edited (panels/SidePanel.tsx).
 
-import { useState, type CSSProperties, type ReactNode } from "react";
+import type { CSSProperties, ReactNode } from "react";
 import { DragLine } from "../components/DragLine";
 import type { LayerList, View } from "../protocol";
+import { useSession } from "../session/session";
 import { comparedAs } from "../state/selectors";
 import { useSelect } from "../state/store";
 import { ViewCanvas } from "./ViewCanvas";
@@ -16,7 +17,8 @@ const isCompressed = (layers: LayerList | undefined): boolean => (layers?.layers
 /** The image of the scene; that of the other one over it, unless they are side by side. */
 export function MainImage(): ReactNode {
   const compared = useSelect(comparedAs);
-  const [split, setSplit] = useState(50);
+  const session = useSession();
+  const split = useSelect((state) => state.interface.split);
   const isOver = compared === "swipe" || compared === "difference";
   return (
     <>
@@ -28,7 +30,7 @@ export function MainImage(): ReactNode {
         <div style={{ "--split": `${split}%` } as CSSProperties}>
           <ComparedTag view="main" isSwiped />
           <ComparedTag view="other" isSwiped />
-          <DragLine label="Between the two scenes" isUpright value={split} count={101} offset={0} step={0.5} onChange={setSplit} />
+          <DragLine label="Between the two scenes" isUpright value={split} count={101} offset={0} step={0.5} onChange={(next) => session.page({ split: next })} />
         </div>
       ) : null}
     </>

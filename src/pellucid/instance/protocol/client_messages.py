@@ -157,13 +157,15 @@ class Slices:
 @dataclass(frozen=True)
 class SliceView:
     """A slice as a page has room for it. region: left, top, right and bottom of what is in sight, as fractions of the
-    slice; width, height: in pixels. oblique: the first of the scene's ``slices``."""
+    slice; width, height: in pixels. oblique: the first of the scene's ``slices``. view: of which scene, where two are
+    compared; the slice of the other one lies at the same place of the world, and region is of the scene's slice."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
     axis: SliceAxis
     width: SliceEdge
     height: SliceEdge
     region: tuple[SliceFraction, SliceFraction, SliceFraction, SliceFraction] = (0.0, 0.0, 1.0, 1.0)
+    view: View = "main"
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,7 @@ class ShowSlices:
     show changes."""
 
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
-    views: Annotated[tuple[SliceView, ...], Field(max_length=4, fail_fast=True)]
+    views: Annotated[tuple[SliceView, ...], Field(max_length=8, fail_fast=True)]
     type: Literal["show_slices"] = "show_slices"
 
 
@@ -183,6 +185,7 @@ class AcknowledgeSlice:
     __pydantic_config__: ClassVar[ConfigDict] = STRICT
     axis: SliceAxis
     number: int
+    view: View = "main"
     type: Literal["acknowledge_slice"] = "acknowledge_slice"
 
 

@@ -295,7 +295,8 @@ class SliceHeader:
     index: which slice; -1 of an oblique one. region: which part of the slice, as fractions from its top left. place:
     where all of the slice lies in the world. is_exact: lossless, and at the resolution of its pixels or of the voxels;
     otherwise a better one follows. For z: y downwards, x to the right; for y: z upwards, x right; for x: z upwards, y
-    right; unless planes of the LayerDescription say otherwise.
+    right; unless planes of the LayerDescription say otherwise. view: of which scene, where two are compared; region is
+    then of the scene's slice, and index and place are those of this one.
     """
 
     axis: SliceAxis
@@ -309,6 +310,7 @@ class SliceHeader:
     place: SliceRectangle
     is_exact: bool
     encoding: Encoding = "png"
+    view: View = "main"
     type: Literal["slice"] = "slice"
 
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from pellucid.instance.frames.encoders import encode_png
 from pellucid.instance.frames.jpeg import JpegEncoder
+from pellucid.instance.scene.compared_slices import SliceKey
 from pellucid.instance.scene.slice_plans import SlicePlan
-from pellucid.rendering.slice_image import SliceAxis
 from pellucid.workers.protocol import requests
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class SliceJob:
     """An image that is being made. is_final: what is missing is waited for. is_for_guest: it gives way to others."""
 
     member: str
-    axis: SliceAxis
+    key: SliceKey
     state: SliceState
     is_final: bool
     is_for_guest: bool = False

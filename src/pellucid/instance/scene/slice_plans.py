@@ -10,7 +10,14 @@ from pellucid.instance.protocol.client_messages import SliceView
 from pellucid.instance.protocol.shared_types import Axis, Voxel
 from pellucid.instance.scene.catalogue import Catalogue
 from pellucid.rendering.scene import Scene, SliceLayer, VolumeLayer
-from pellucid.rendering.slice_image import SliceImage, SliceRectangle, as_volume, axis_rectangle, oblique_rectangle
+from pellucid.rendering.slice_image import (
+    Region,
+    SliceImage,
+    SliceRectangle,
+    as_volume,
+    axis_rectangle,
+    oblique_rectangle,
+)
 from pellucid.rendering.slice_options import SliceOptions
 from pellucid.rendering.transfer import TransferFunction
 
@@ -31,12 +38,14 @@ class CrossHairPlace:
 
 @dataclass(frozen=True)
 class SlicePlan:
-    """What is drawn. index: of the slice; is_grey: whether it has no colours."""
+    """What is drawn. index: of the slice; is_grey: whether it has no colours. wanted_region: as fractions of another
+    slice at the same place, where it was asked for by that."""
 
     layers: tuple[VolumeLayer, ...]
     image: SliceImage
     index: int
     is_grey: bool
+    wanted_region: Region | None = None
 
 
 def plan_slice(scene: Scene, cut: CrossHairPlace, view: SliceView, catalogue: Catalogue) -> SlicePlan | None:

@@ -1,7 +1,8 @@
 """The slices that pages show: the cross-hair, and an image for every slice that a page has room for.
 
 Here: SliceViews: what is drawn next, and for whom; the latest wins.
-Not here: what an image is made of (slice_plans), drawing it (slice_drawer), slices inside the 3D image (rendering).
+Not here: what an image is made of (slice_plans, compared_slices), drawing it (slice_drawer), slices inside the 3D
+image (rendering).
 
 While something moves, large images are JPEG, and are made of what the device has. At rest exact ones follow. A page has
 at most two of a slice that it has not painted.
@@ -12,7 +13,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pellucid.box import triple
@@ -22,6 +23,7 @@ from pellucid.instance.protocol.client_messages import SliceView
 from pellucid.instance.protocol.codec import EncodedFrame
 from pellucid.instance.protocol.server_messages import CrossHair, SliceHeader
 from pellucid.instance.protocol.shared_types import Voxel
+from pellucid.instance.scene.compared_slices import SliceKey, plan_compared
 from pellucid.instance.scene.slice_drawer import DrawnSlice, SliceDrawer, SliceJob, SliceState
 from pellucid.instance.scene.slice_plans import CrossHairPlace, plan_slice, slice_place
 from pellucid.rendering.slice_image import SliceAxis, SliceRectangle
@@ -41,9 +43,9 @@ class SliceSubscriber:
     """One page. views: what it shows; done: what its images show, and whether they are exact, or what could not be
     drawn; unpainted: numbers of images that it has not painted."""
 
-    views: dict[SliceAxis, SliceView] = field(default_factory=dict)
-    done: dict[SliceAxis, tuple[SliceState, bool]] = field(default_factory=dict)
-    unpainted: dict[SliceAxis, set[int]] = field(default_factory=dict)
+    views: dict[SliceKey, SliceView] = field(default_factory=dict)
+    done: dict[SliceKey, tuple[SliceState, bool]] = field(default_factory=dict)
+    unpainted: dict[SliceKey, set[int]] = field(default_factory=dict)
 
 
 class SliceViews:
@@ -105,18 +107,18 @@ class SliceViews:
     def show(self, member: "ConnectedClient", views: Iterable[SliceView]) -> None:
         """This is what a page has room for."""
         subscriber = self._subscribers.setdefault(member.id, SliceSubscriber())
-        subscriber.views = {view.axis: _limited(view, member) for view in views}
-        for axis in subscriber.done.keys() - subscriber.views.keys():
-            del subscriber.done[axis]
+        subscriber.views = {(view.view, view.axis): _limited(view, member) for view in views}
+        for key in subscriber.done.keys() - subscriber.views.keys():
+            del subscriber.done[key]
         self._start()
 
     def leave(self, member: str) -> None:
         self._subscribers.pop(member, None)
 
-    def painted(self, member: str, axis: SliceAxis, number: int) -> None:
+    def painted(self, member: str, key: SliceKey, number: int) -> None:
         subscriber = self._subscribers.get(member)
         if subscriber is not None:
-            subscriber.unpainted.get(axis, set()).discard(number)
+            subscriber.unpainted.get(key, set()).discard(number)
             self._start()
 
     def place(self, axis: SliceAxis) -> SliceRectangle | None:
@@ -158,7 +160,7 @@ class SliceViews:
         if self._cut is None:
             return
         is_resting = asyncio.get_running_loop().time() >= self._moved_at + REST_S
-        begun = {(job.member, job.axis) for job in self._jobs.values()}
+        begun = {(job.member, job.key) for job in self._jobs.values()}
         is_any_exact_missing = False
         members = sorted(self._subscribers, key=lambda one: not self._is_owner(one))
         exact = []
@@ -166,17 +168,17 @@ class SliceViews:
             subscriber, is_for_guest = self._subscribers[member], not self._is_owner(member)
             if not _has_room(is_for_guest, self._jobs.values()):
                 continue  # Known before anything is planned, however many guests there are and however often they ask.
-            for axis, view in subscriber.views.items():
-                if (member, axis) in begun or len(subscriber.unpainted.get(axis, ())) >= MAX_UNPAINTED:
+            for key, view in subscriber.views.items():
+                if (member, key) in begun or len(subscriber.unpainted.get(key, ())) >= MAX_UNPAINTED:
                     continue
                 state = self._state(view)
-                done = subscriber.done.get(axis)
+                done = subscriber.done.get(key)
                 if state is None or done == (state, True):
                     continue
                 if done is None or done[0] != state:
-                    yield SliceJob(member, axis, state, False, is_for_guest)
+                    yield SliceJob(member, key, state, False, is_for_guest)
                 elif is_resting:
-                    exact.append(SliceJob(member, axis, state, True, is_for_guest))
+                    exact.append(SliceJob(member, key, state, True, is_for_guest))
                 else:
                     is_any_exact_missing = True
         yield from exact
@@ -194,17 +196,19 @@ class SliceViews:
         return found is not None and found.requester.is_owner
 
     def _state(self, view: SliceView) -> SliceState | None:
-        scene = self._session.history.scene
-        if self._cut is None:
+        history, catalogue, cut = self._session.history, self._session.catalogue, self._cut
+        scene = history.scene if view.view == "main" else history.other
+        if cut is None or scene is None:
             return None
-        plan = plan_slice(scene, self._cut, view, self._session.catalogue)
-        if plan is None:
-            return None
-        return SliceState(plan, scene.time, tuple(self._versions[layer.source] for layer in plan.layers))
+        both = (history.scene, scene)
+        plan = (
+            plan_slice(scene, cut, view, catalogue) if scene is both[0] else plan_compared(both, cut, view, catalogue)
+        )
+        return plan and SliceState(plan, scene.time, tuple(self._versions[layer.source] for layer in plan.layers))
 
     def _is_wanted(self, job: SliceJob) -> bool:
         subscriber = self._subscribers.get(job.member)
-        view = subscriber.views.get(job.axis) if subscriber else None
+        view = subscriber.views.get(job.key) if subscriber else None
         return view is not None and self._state(view) == job.state
 
     async def _run(self, job: SliceJob) -> None:
@@ -223,7 +227,7 @@ class SliceViews:
     def _failed(self, job: SliceJob) -> None:
         """Not tried again before something else is to be seen, or there is another Worker."""
         if (subscriber := self._subscribers.get(job.member)) is not None:
-            subscriber.done[job.axis] = (job.state, True)
+            subscriber.done[job.key] = (job.state, True)
 
     def worker_is_ready(self) -> None:
         """Another one than before."""
@@ -235,21 +239,21 @@ class SliceViews:
         subscriber, member = self._subscribers.get(job.member), self._session.members.get(job.member)
         if subscriber is None or member is None or self._cut is None:
             return
-        number, plan = next(self._numbers), job.state.plan
+        number, plan, (view, axis) = next(self._numbers), job.state.plan, job.key
         image = plan.image
         header = SliceHeader(
-            job.axis, plan.index, self._cut.layer, self._session.history.revision, number, image.width, image.height,
-            image.region, image.place, drawn.is_exact, drawn.encoding,
+            axis, plan.index, self._cut.layer, self._session.history.revision, number, image.width, image.height,
+            plan.wanted_region or image.region, image.place, drawn.is_exact, drawn.encoding, view,
         )  # fmt: skip
-        subscriber.done[job.axis] = (job.state, drawn.is_exact)
-        subscriber.unpainted.setdefault(job.axis, set()).add(number)
+        subscriber.done[job.key] = (job.state, drawn.is_exact)
+        subscriber.unpainted.setdefault(job.key, set()).add(number)
         member.outbox.put(EncodedFrame(header, drawn.encoded))
 
 
 def _limited(view: SliceView, member: "ConnectedClient") -> SliceView:
     """With as many pixels as the page may have."""
     width, height = limited_size((view.width, view.height), member.client.capability, MAX_GUEST_SLICE_PIXELS)
-    return SliceView(view.axis, width, height, view.region)
+    return replace(view, width=width, height=height)
 
 
 def _has_room(is_for_guest: bool, begun: Iterable[SliceJob]) -> bool:

@@ -59,8 +59,8 @@ def handle_message(session: Session, member: ConnectedClient, message: client_me
             session.broadcast(session.slicing.message(), but=member.id)
         case client_messages.ShowSlices(views):
             session.slicing.show(member, views)
-        case client_messages.AcknowledgeSlice(axis, number):
-            session.slicing.painted(member.id, axis, number)
+        case client_messages.AcknowledgeSlice(axis, number, view):
+            session.slicing.painted(member.id, (view, axis), number)
         case _:
             _rest(session, member, message)
 
