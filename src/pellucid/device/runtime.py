@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pellucid import progress, settings
-from pellucid.device import precompiled_headers
+from pellucid.device import kernel_parsing, precompiled_headers
 from pellucid.device.precompiled_headers import PrecompiledHeaders
 from pellucid.errors import NotWritable
 
@@ -58,6 +58,7 @@ def _initialise(kernel_folder: Path) -> Any:
         warp.config.quiet = True
     with _without_stderr_lines(EXPECTED_WITHOUT_GPU):
         warp.init()
+    kernel_parsing.install(warp)
     _State.headers = precompiled_headers.install(warp, kernel_folder)
     return warp
 
