@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
+import tifffile
 from playwright.sync_api import Browser, Page, expect
 
 from tests.agent.processes import AgentProcess, agent
@@ -18,6 +20,9 @@ partition = "main"
 time_limit_minutes = 10
 poll_s = 0.3
 """
+
+
+SIZES = [(1440, 900), (1024, 700), (390, 844)]
 
 
 @pytest.fixture
@@ -49,9 +54,9 @@ def press_reconstruct(page: Page) -> Page:
     return popup.value
 
 
-def see_workbench(viewer: Page) -> None:
+def see_workbench(viewer: Page, name: str = "scan.h5") -> None:
     workbench = viewer.get_by_role("region", name="Reconstruction")
-    expect(workbench.get_by_role("heading", name="Reconstruct scan.h5")).to_be_visible(timeout=TIMEOUT_MS)
+    expect(workbench.get_by_role("heading", name=f"Reconstruct {name}")).to_be_visible(timeout=TIMEOUT_MS)
     expect(workbench.get_by_label("Column, number")).to_be_visible(timeout=TIMEOUT_MS)
     assert "#" not in viewer.url and viewer.evaluate("window.opener") is None
 
@@ -70,7 +75,44 @@ def test_reconstruct_opens_the_scan_in_a_viewer_which_makes_the_volume(
         viewer.get_by_role("button", name="Reconstruct all slices").click()
         expect(viewer.get_by_role("button", name="Open volume")).to_be_visible(timeout=TIMEOUT_MS)
         assert [path.name for path in scans.iterdir() if path.is_dir()]
+        viewer.get_by_role("button", name="Close reconstruction").click()
+        expect(viewer.get_by_role("region", name="Reconstruction")).to_have_count(0)
         viewer.close()
+        again = press_reconstruct(page)
+        see_workbench(again)
+        expect(page.locator("#jobs").get_by_role("article", name="Reconstruction of scan.h5")).to_have_count(1)
+        again.close()
+
+
+def write_folder(folder: Path, *, has_darks: bool = True) -> None:
+    """A scan as beamlines write it: TIFF files, told apart by their names."""
+    folder.mkdir()
+    random = np.random.default_rng(1)
+    for number in range(20):
+        tifffile.imwrite(folder / f"raw_{number:04d}.tif", random.integers(400, 600, (8, 32), np.uint16))
+    tifffile.imwrite(folder / "flat_0001.tif", np.full((8, 32), 1000, np.uint16))
+    if has_darks:
+        tifffile.imwrite(folder / "dark_0001.tif", np.full((8, 32), 10, np.uint16))
+    np.savetxt(folder / "angles.txt", np.arange(20) * 9.0)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_folder_of_tiff_files_is_reconstructed(
+    browser: Browser, tmp_path: Path, scans: Path, size: tuple[int, int]
+) -> None:
+    write_folder(scans / "beads")
+    with agent(tmp_path, f'roots = ["{scans}"]', PELLUCID_DEVICE="cpu") as running:
+        page = browser.new_page(viewport={"width": size[0], "height": size[1]})
+        page.goto(running.url)
+        page.locator("#entries").get_by_role("button", name="beads", exact=True).click(timeout=TIMEOUT_MS)
+        selection = page.locator("#chosen")
+        expect(selection).to_contain_text("Scan (TIFF folder)", timeout=TIMEOUT_MS)
+        expect(selection).to_contain_text("20 over 180°, 1 flats, 1 darks")
+        assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+        viewer = press_reconstruct(page)
+        see_workbench(viewer, "beads")
+        viewer.close()
+        page.close()
 
 
 def test_on_slurm_it_asks_for_resources_and_the_card_opens_the_scan(
@@ -104,3 +146,17 @@ def test_a_viewer_that_cannot_start_closes_its_tab_and_shows_why(browser: Browse
         expect(alert).to_contain_text("stopped before its page could be opened", timeout=TIMEOUT_MS)
         expect(alert).to_contain_text("no such state")
         assert viewer.is_closed()
+
+
+def test_what_a_scan_lacks_is_said_without_options_of_the_command_line(
+    browser: Browser, tmp_path: Path, scans: Path
+) -> None:
+    write_folder(scans / "beads", has_darks=False)
+    with agent(tmp_path, f'roots = ["{scans}"]', PELLUCID_DEVICE="cpu") as running:
+        page = browser.new_page()
+        page.goto(running.url)
+        page.locator("#entries").get_by_role("button", name="beads", exact=True).click(timeout=TIMEOUT_MS)
+        selection = page.locator("#chosen")
+        expect(selection).to_contain_text("has no darks. Reconstruct asks for it.", timeout=TIMEOUT_MS)
+        assert "--" not in selection.inner_text()
+        page.close()

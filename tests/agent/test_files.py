@@ -50,6 +50,21 @@ def test_several_roots_are_a_list_and_variables_are_filled_in(root: Path, monkey
     assert files.list_folder(str(root / "below")).parent == ""
 
 
+def test_a_folder_says_whether_its_files_are_a_scan_or_a_volume(root: Path) -> None:
+    slices = [root / "below" / f"slice_{number:03d}.tif" for number in range(3)]
+    for path in slices:
+        path.write_bytes(b"")  # Only names count: no file is opened for this.
+    files = UserFiles((str(root),))
+    listed = files.list_folder(str(root / "below"))
+    assert (listed.is_scan, listed.is_stack) == (False, True)
+    for name in ("flat_001.tif", "dark_001.tif"):
+        (root / "below" / name).write_bytes(b"")
+    listed = files.list_folder(str(root / "below"))
+    assert (listed.is_scan, listed.is_stack) == (True, False)
+    top = files.list_folder(str(root))
+    assert (top.is_scan, top.is_stack) == (False, False)
+
+
 OUTSIDE = ["{top}/secret.txt", "{root}/../secret.txt", "{root}/link.txt", "{root}/below/out", "/etc/passwd", "/"]
 
 

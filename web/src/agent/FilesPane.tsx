@@ -109,10 +109,15 @@ export function FilesPane({ endedTasks }: { endedTasks: number }): ReactNode {
             <progress value={upload.fraction} aria-label={`Uploading ${upload.name}`} />
           </>
         ) : null}
-        <SelectionPane selected={selected} onRead={() => list.current?.querySelector(".is-selected")?.scrollIntoView({ block: "nearest" })} />
+        <SelectionPane selected={selected.length === 0 && folder ? ownEntry(folder) : selected} onRead={() => list.current?.querySelector(".is-selected")?.scrollIntoView({ block: "nearest" })} />
       </div>
     </section>
   );
+}
+
+/** A folder whose files are one scan, or one volume, as what is selected in it while nothing else is. */
+function ownEntry({ path, is_scan, is_stack }: FolderListing): readonly FileEntry[] {
+  return is_scan || is_stack ? [{ name: path.slice(path.lastIndexOf("/") + 1), path, kind: "volume", size: null, changed_at: 0 }] : [];
 }
 
 /** From the root on: folders above it cannot be opened. */

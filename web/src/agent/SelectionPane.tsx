@@ -7,7 +7,7 @@ import { binaryBytes, short, unitText } from "../geometry/measures";
 import { contentAddress } from "./api";
 import type { CommandName } from "./commands";
 import { errorText, useAgent } from "./context";
-import { addressWhenRunning, openTab } from "./opening";
+import { addressWhenRunning, openTab, viewerOf, withScan } from "./opening";
 import type { FileEntry, FileInfo, ScanInfo, VolumeInfo } from "./protocol";
 import { TaskDialog } from "./TaskDialog";
 import { ViewerDialog } from "./ViewerDialog";
@@ -42,9 +42,16 @@ function OneFile({ entry, onRead }: { entry: FileEntry; onRead: () => void }): R
           ))}
         </dl>
       ) : null}
-      <Actions entries={[entry]} info={info} commands={info ? ["convert", ...(info.scan ? (["denoise"] as const) : []), "render", "slices", "mesh", "share"] : ["share"]} />
+      <Actions entries={[entry]} info={info} commands={commandsFor(entry, info)} />
     </>
   );
+}
+
+function commandsFor(entry: FileEntry, info: FileInfo | null): readonly CommandName[] {
+  if (!info) return ["share"];
+  const isScanFolder = info.scan !== null && entry.size === null;
+  if (isScanFolder) return ["denoise"]; // Its projections, flats and darks are several volumes.
+  return ["convert", ...(info.scan ? (["denoise"] as const) : []), "render", "slices", "mesh", "share"];
 }
 
 function Fact({ name, value }: { name: string; value: string }): ReactNode {
@@ -75,9 +82,16 @@ function useFileInfo(entry: FileEntry, onRead: () => void): { info: FileInfo | n
   return known;
 }
 
+/** A remedy for the command line is of no use on a page. */
+const withoutOptions = (text: string): string =>
+  text
+    .split(/(?<=\.)\s+(?=[A-Z])/)
+    .filter((sentence) => !/ --\w/.test(sentence))
+    .join(" ");
+
 function scanFacts(scan: ScanInfo | null): [string, string][] {
   const facts: [string, string][] = [];
-  if (scan?.lacks) facts.push(["Missing", scan.lacks]);
+  if (scan?.lacks) facts.push(["Missing", `${withoutOptions(scan.lacks)} Reconstruct asks for it.`]);
   if (scan?.projections) facts.push(["Projections", `${scan.projections} over ${short(scan.span_deg ?? 0)}°, ${scan.flats ?? 0} flats, ${scan.darks ?? 0} darks`]);
   return facts;
 }
@@ -144,22 +158,24 @@ function Actions({ entries, info, commands }: ActionsProps): ReactNode {
   );
 }
 
-/** A viewer of this machine begins at once, and opens when it is ready. onAsk: elsewhere it may have to wait, for resources that are chosen. */
+/** A viewer that was started for this scan and still runs is opened again. A new one on this machine begins at once, and opens when it is
+    ready. onAsk: elsewhere it may have to wait, for resources that are chosen. */
 function ReconstructButton({ scan, onAsk }: { scan: string; onAsk: () => void }): ReactNode {
   const { api, about, attempt, refreshJobs } = useAgent();
   const [isStarting, setStarting] = useState(false);
+  const isLocal = about.scheduler === "local";
   const address = async (): Promise<string> => {
-    const job = await api.startViewer({ scan });
+    const job = viewerOf(scan, await api.jobs()) ?? (await api.startViewer({ scan }));
     await refreshJobs();
-    return addressWhenRunning(api, job);
+    return withScan(await addressWhenRunning(api, job), scan);
   };
-  const start = async (): Promise<void> => {
+  const open = async (): Promise<void> => {
     setStarting(true);
-    await attempt(() => openTab(address, "Starting the viewer…"));
-    setStarting(false);
+    if (isLocal || viewerOf(scan, await api.jobs())?.path) await openTab(address, "Starting the viewer…");
+    else onAsk();
   };
   return (
-    <Button look="main" title="Open the scan in a viewer to choose settings and reconstruct it" isDisabled={isStarting} onClick={() => (about.scheduler === "local" ? void start() : onAsk())}>
+    <Button look="main" title="Open the scan in a viewer to choose settings and reconstruct it" isDisabled={isStarting} onClick={() => void attempt(open).finally(() => setStarting(false))}>
       Reconstruct
     </Button>
   );

@@ -5,7 +5,7 @@ import type { Job } from "./protocol";
 const STATE: Job["state"] = { phase: "running", reason: "", place: null, expected_start: null, ends_at: null, node: "", last: "", log: [] };
 
 function job(id: string, phase: Job["state"]["phase"], more: Partial<Job> = {}): Job {
-  return { id, kind: "task", name: id, created_at: 0, resources: { gpus: 0, memory_bytes: 0 }, batch: "", path: "", progress: null, saved: "", is_training: false, state: { ...STATE, phase }, ...more };
+  return { id, kind: "task", name: id, created_at: 0, resources: { gpus: 0, memory_bytes: 0 }, batch: "", path: "", progress: null, saved: "", scan: "", is_training: false, state: { ...STATE, phase }, ...more };
 }
 
 it("puts batches together, what runs first, and what ended long ago apart", () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { addressWhenRunning } from "./opening";
+import { addressWhenRunning, viewerOf, withScan } from "./opening";
 import type { Job, Phase } from "./protocol";
 
 const job = (phase: Phase, path = "", reason = ""): Job => ({
@@ -13,6 +13,7 @@ const job = (phase: Phase, path = "", reason = ""): Job => ({
   path,
   progress: null,
   saved: "",
+  scan: "",
   is_training: false,
 });
 
@@ -34,4 +35,16 @@ it("waits until a viewer runs, and asks for its address then", async () => {
 
 it("says why a viewer that ended cannot be opened", async () => {
   await expect(addressWhenRunning(agent([job("failed", "", "Out of memory.")]), job("starting"))).rejects.toThrow("The viewer stopped before its page could be opened. Out of memory.");
+});
+
+it("finds the viewer that was started for a scan last, if it still runs", () => {
+  const of = (id: string, scan: string, phase: Phase, created_at: number): Job => ({ ...job(phase), id, scan, created_at });
+  const jobs = [of("a", "/one.h5", "running", 1), of("b", "/one.h5", "starting", 2), of("c", "/one.h5", "ended", 3), of("d", "/two.h5", "ending", 4)];
+  expect(viewerOf("/one.h5", jobs)?.id).toBe("b");
+  expect(viewerOf("/two.h5", jobs)).toBeNull();
+  expect(viewerOf("", [{ ...job("running"), kind: "task" }])).toBeNull();
+});
+
+it("names the scan behind the code", () => {
+  expect(withScan("i/a1/#code=once", "/data/scan & 1.h5")).toBe("i/a1/#code=once&scan=%2Fdata%2Fscan%20%26%201.h5");
 });

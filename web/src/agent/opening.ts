@@ -1,4 +1,4 @@
-// Opening what the agent has in another tab. Here: the tab, and waiting for a viewer that was just started. Not here: starting one (SelectionPane.tsx).
+// Opening what the agent has in another tab. Here: the tab, waiting for a viewer that was just started, one that runs already. Not here: starting one (SelectionPane.tsx).
 
 import type { AgentApi } from "./api";
 import { isOver } from "./jobs";
@@ -24,6 +24,15 @@ function showNote(page: Document, note: string): void {
   page.body.textContent = note;
   page.documentElement.style.colorScheme = "light dark";
 }
+
+/** The viewer that was started for the reconstruction of a scan last, if it still runs. */
+export function viewerOf(scan: string, jobs: readonly Job[]): Job | null {
+  const running = jobs.filter((job) => job.kind === "viewer" && job.scan === scan && !isOver(job) && job.state.phase !== "ending");
+  return running.reduce<Job | null>((last, job) => (last === null || job.created_at > last.created_at ? job : last), null);
+}
+
+/** The address of a viewer whose page is to show the reconstruction of a scan, although it may have been closed there. */
+export const withScan = (address: string, scan: string): string => `${address}&scan=${encodeURIComponent(scan)}`;
 
 /** The address of a viewer, as soon as it runs. */
 export async function addressWhenRunning(api: Pick<AgentApi, "changedJob" | "viewerAddress">, started: Job): Promise<string> {

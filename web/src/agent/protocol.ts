@@ -31,6 +31,10 @@ export interface FolderListing {
   entries: FileEntry[];
   is_cut: boolean;
   can_write: boolean;
+  /** Its TIFF files are projections and what belongs to them. */
+  is_scan: boolean;
+  /** Its TIFF files are the slices of a volume. */
+  is_stack: boolean;
 }
 
 export interface VolumeInfo {
@@ -89,6 +93,8 @@ export interface Job {
   progress: { fraction: number | null; text: string; result: string } | null;
   /** The last scene of a viewer whose time ran out; else "". */
   saved: string;
+  /** Whose reconstruction the page of a viewer opens; "" for any other. */
+  scan: string;
   /** A task that trains a network. */
   is_training: boolean;
 }

@@ -14,6 +14,11 @@ test("without an open reconstruction the address stays as it is", () => {
   expect(withDraft("http://new.localhost/#code=a", "", undefined)).toBe("http://new.localhost/#code=a");
 });
 
+test("a link may name the scan alone, whose draft the viewer has", () => {
+  expect(draftIn("#code=a&scan=%2Fdata%2Fscan%201.h5")).toEqual({ scan: "/data/scan 1.h5", draft: null });
+  expect(draftIn("#scan=%2Fdata%2Fscan%201.h5")).toBeNull();
+});
+
 test.each(["", "#code=a", "#draft=%7B%22scan%22%3A%22x%22%7D", "#code=a&draft=nonsense", "#code=a&draft=null", "#code=a&draft=%7B%22scan%22%3A1%7D"])("%s has no draft", (fragment) => {
   expect(draftIn(fragment)).toBeNull();
 });

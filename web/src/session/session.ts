@@ -240,10 +240,10 @@ export class Session {
       if (crossHair?.voxel) this.cut(crossHair.voxel, crossHair.layer);
       this.sliceViews.resend();
     } else if (message.type === "reconstructions" && this.carried) {
-      // The viewer was restarted, and does not know it.
+      // A viewer that was restarted does not know it; in one that runs it may have been closed.
       const { scan, draft } = this.carried;
       this.carried = null;
-      this.store.dispatch({ type: "draft", scan, draft });
+      if (draft) this.store.dispatch({ type: "draft", scan, draft });
       this.page({ scan });
     }
   }

@@ -7,7 +7,7 @@ Not here: routes (routes), what is in a file (inspection), checking a path (inst
 import os
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -37,7 +37,8 @@ class FileEntry:
 @dataclass(frozen=True)
 class FolderListing:
     """path: "" for the list of roots. root: the one that it is in. parent: None where there is none to go to. is_cut:
-    there are more entries."""
+    there are more entries. is_scan: its TIFF files are projections and what belongs to them. is_stack: they are the
+    slices of a volume."""
 
     path: str
     root: str
@@ -45,6 +46,8 @@ class FolderListing:
     entries: tuple[FileEntry, ...]
     is_cut: bool
     can_write: bool
+    is_scan: bool = False
+    is_stack: bool = False
 
 
 class UserFiles:
@@ -66,7 +69,8 @@ class UserFiles:
         is_top = str(path) == root
         parent = ("" if len(self._folders) > 1 else None) if is_top else str(path.parent)
         entries = tuple(_entry(one, one.name) for one in found[:MAX_LISTED])
-        return FolderListing(str(path), root, parent, entries, len(found) > MAX_LISTED, os.access(path, os.W_OK))
+        listing = FolderListing(str(path), root, parent, entries, len(found) > MAX_LISTED, os.access(path, os.W_OK))
+        return _with_kind(listing, path)
 
     def require_existing(self, path: str) -> Path:
         """Where a path leads, inside the roots."""
@@ -91,6 +95,15 @@ class UserFiles:
         if "\0" in path or not path.startswith("/"):
             raise NotFound(path.replace("\0", "?"))
         return self.roots.inside(Path(path))
+
+
+def _with_kind(listing: FolderListing, folder: Path) -> FolderListing:
+    """By the names of its files. The readers are imported when a folder is listed for the first time."""
+    from pellucid.formats.tiff.folder import is_stack_folder
+    from pellucid.tomo.scan_files.registry import is_scan_folder
+
+    is_scan = is_scan_folder(folder)
+    return replace(listing, is_scan=is_scan, is_stack=not is_scan and is_stack_folder(folder))
 
 
 def zip_stream(folder: Path) -> Iterator[bytes]:

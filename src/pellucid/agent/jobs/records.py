@@ -38,7 +38,8 @@ class JobRecord:
     """One instance or task. scheduler: local or slurm. handle: what the scheduler calls it; "" until that is known.
 
     state: as it was known last. created_at, cancelled_at, ended_at: seconds since 1970; 0 where that is still to come.
-    batch: the name of those that were started together; "" for one alone.
+    batch: the name of those that were started together; "" for one alone. scan: whose reconstruction a viewer's page
+    opens; "" for any other job.
     """
 
     id: str
@@ -52,6 +53,7 @@ class JobRecord:
     cancelled_at: float = 0.0
     ended_at: float = 0.0
     batch: str = ""
+    scan: str = ""
 
 
 @dataclass(frozen=True)

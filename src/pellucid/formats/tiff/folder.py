@@ -27,6 +27,7 @@ from pellucid.errors import (
     Incomplete,
     InvalidInput,
     OutputExists,
+    PellucidError,
 )
 from pellucid.formats.byte_sources import FileBytes, disk_full_errors, local_path, new_file, read_errors
 from pellucid.formats.limits import FormatLimits
@@ -86,6 +87,14 @@ def slices_in(location: Location) -> list[Path]:
     elif len(kinds) > 1 and max(kinds.values()) > 1:
         raise DatasetAmbiguous(str(folder), [f"/{kind}" for kind in sorted(kinds)])
     return [folder / name for name in sorted(names, key=natural_key)]
+
+
+def is_stack_folder(folder: Path) -> bool:
+    """Whether the files of a folder are slices: of one kind, and several."""
+    try:
+        return len(slices_in(Location.parse(str(folder)))) > 1
+    except PellucidError:
+        return False
 
 
 def _is_slice(name: str) -> bool:

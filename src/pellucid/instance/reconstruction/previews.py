@@ -32,7 +32,6 @@ from pellucid.tomo.methods.filters import FILTERS, PADDINGS
 from pellucid.tomo.recipe import METHODS, Recipe
 from pellucid.tomo.scan_files.assembly import SEPARATOR, ScanOptions
 from pellucid.tomo.scan_files.dataset_guess import Suggestion
-from pellucid.tomo.scan_files.registry import is_scan
 from pellucid.tomo.scan_files.scan_facts import ScanFacts
 from pellucid.workers.protocol.replies import AxisFound, PartsSuggested, PreviewMade, ScanDescribed
 from pellucid.workers.protocol.requests import DescribeScan, FindAxis, MakePreview, Subject, SuggestParts
@@ -141,11 +140,6 @@ def checked_scan(roots: Roots, path: str, options: ScanOptions) -> str:
             if _exists(file):
                 roots.require_allowed(str(file))
     return source
-
-
-def is_scan_folder(folder: Path) -> bool:
-    """Whether the files of a folder are a scan; one that has a scan among its folders is not."""
-    return is_scan(folder) and not any(is_scan(path) for path in folder.iterdir() if path.is_dir())
 
 
 def _exists(path: Path) -> bool:

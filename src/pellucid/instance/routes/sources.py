@@ -20,20 +20,20 @@ from fastapi.responses import StreamingResponse
 from numpy.lib import format as npy_format
 
 from pellucid.box import Box
-from pellucid.errors import InvalidInput, PellucidError
+from pellucid.errors import InvalidInput
 from pellucid.formats.location import Location
 from pellucid.formats.registry import KINDS
 from pellucid.formats.shared_memory import SharedArray
 from pellucid.formats.system_errors import system_error
-from pellucid.formats.tiff.folder import slices_in
+from pellucid.formats.tiff.folder import is_stack_folder
 from pellucid.instance.access.route_rules import MAX_STREAM_BYTES, needs
 from pellucid.instance.frames.encoders import encode_png
 from pellucid.instance.protocol import http_bodies
 from pellucid.instance.protocol.shared_types import MAX_UPLOAD_BYTES
-from pellucid.instance.reconstruction.previews import is_scan_folder
 from pellucid.instance.routes.dependencies import REFUSALS, Granted, Here
 from pellucid.instance.routes.recent import openable
 from pellucid.instance.scene import loading
+from pellucid.tomo.scan_files.registry import is_scan_folder
 from pellucid.volume.slice_sheet import grey_levels, grey_window
 from pellucid.workers.protocol import replies, requests
 
@@ -179,14 +179,6 @@ def _small_png(shared: SharedArray) -> bytes:
         step = max(1, ceil(max(voxels.shape) / MAX_SLICE_EDGE))
         small = voxels[::step, ::step]
         return encode_png(np.ascontiguousarray(grey_levels(small, *grey_window(small))))
-
-
-def is_stack_folder(folder: Path) -> bool:
-    """Whether the files of a folder are slices: of one kind, and several."""
-    try:
-        return len(slices_in(Location.parse(str(folder)))) > 1
-    except PellucidError:
-        return False
 
 
 def _npy(shared: SharedArray) -> Iterator[bytes]:

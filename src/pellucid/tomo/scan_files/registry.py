@@ -1,6 +1,6 @@
 """Opening a scan of any kind, recognised by its content.
 
-Here: open_scan(), is_scan().
+Here: open_scan(), is_scan(), is_scan_folder().
 Not here: the kinds (one module each), imported when one is opened: viewers that show no scan start sooner.
 """
 
@@ -85,6 +85,14 @@ def is_scan(location: str | Path | Location) -> bool:
             return _is_hdf5_scan(place.local)
         return kind == "hipic" and place.local.suffix.lower() != ".img"
     except PellucidError:
+        return False
+
+
+def is_scan_folder(folder: Path) -> bool:
+    """Whether the files of a folder are a scan; one that has a scan among its folders is not."""
+    try:
+        return is_scan(folder) and not any(is_scan(path) for path in folder.iterdir() if path.is_dir())
+    except OSError:  # One of its folders cannot be read.
         return False
 
 
