@@ -4,7 +4,7 @@ Here: install(), which lets one thread at a time parse the source of a kernel.
 Not here: compiling and loading, which have a lock of their own (runtime).
 
 Python before 3.11.8 and 3.12.2 keeps one recursion counter for all threads that convert a syntax tree. Two at once
-raise "SystemError: AST constructor recursion depth mismatch" (python/cpython issue 106905).
+raise "SystemError: AST constructor recursion depth mismatch".
 """
 
 import ast

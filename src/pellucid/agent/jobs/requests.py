@@ -7,6 +7,7 @@ Not here: starting it (supervisor), how it arrives (app), what the site allows (
 import os
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import ClassVar
 
 from pellucid.agent.jobs.estimate import estimate, gpus_per_node, refuse_impossible, spread, volume_bytes
 from pellucid.dataclass_json import check_storable
@@ -128,6 +129,7 @@ class TaskRequest:
     name: str = ""
     overrides: Overrides = Overrides()
     readable: tuple[str, ...] = ()
+    scan: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         check_storable(self, "the request")

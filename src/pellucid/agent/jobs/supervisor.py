@@ -57,8 +57,7 @@ class JobSupervisor:
         site = request.overrides.apply_to(self.site)
         record = JobRecord(
             id or secrets.token_hex(5), "viewer" if isinstance(request, ViewerRequest) else "task", request.title,
-            self._clock(), site.scheduler, request.resources(site), batch=batch,
-            scan=request.scan if isinstance(request, ViewerRequest) else "",
+            self._clock(), site.scheduler, request.resources(site), batch=batch, scan=request.scan,
         )  # fmt: skip
         content: JobRequest | ViewerJobOptions = request
         if isinstance(request, ViewerRequest):
