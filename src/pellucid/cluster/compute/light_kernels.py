@@ -1,7 +1,7 @@
 """What parts of a volume leave of the light, for the parts behind them.
 
 Here: light_through_part, for each line to the light; multiplied, of several parts one behind the other.
-Not here: following a ray (light_rays), which lines (drawing.light_parts).
+Not here: following a ray (rendering.kernels.light_rays), which lines (drawing.light_parts).
 """
 
 # mypy: ignore-errors

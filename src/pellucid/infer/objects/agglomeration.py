@@ -1,7 +1,7 @@
 """Joining fragments to objects: those with the weakest boundary between them first.
 
 Here: Contacts, join_contacts, agglomerate.
-Not here: finding fragments and contacts (basins, object_tasks).
+Not here: finding fragments and contacts (watershed, object_tasks).
 
 The score of two objects is the mean boundary over their contact. Pairs that are each other's best are joined together:
 joining others first cannot give either of them a better partner, because a mean is never below the smaller of two

@@ -1,7 +1,7 @@
 """The tasks on the way from boundaries to objects.
 
 Here: BoundaryTask, FragmentTask, ContactTask, ObjectTask.
-Not here: what they compute (basins, agglomeration), their order (object_job).
+Not here: what they compute (watershed, agglomeration), their order (object_job).
 
 Boundaries and fragments are volumes; what a block finds out besides is a file of arrays beside them.
 """
