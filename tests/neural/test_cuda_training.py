@@ -151,6 +151,20 @@ def test_rounded_features_are_whole_steps() -> None:
         assert (grid / step - torch.round(grid / step)).abs().max() < 1e-3
 
 
+def test_ranks_have_the_layout_of_the_features() -> None:
+    """Features that are their own ranks are stored where they came from."""
+    network = network_of()
+    trainer = trainer_of(network, volume())
+    ranks = [torch.rand_like(group.features) for group in network.grid_groups()]
+    trainer._load_ranks(ranks)
+    trainer._stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(trainer._stream):
+        trainer._nodes.copy_(trainer._ranks)
+    trainer.store()
+    for group, own in zip(network.grid_groups(), ranks, strict=True):
+        assert torch.equal(group.features, own)
+
+
 def test_the_network_has_all_parameters_also_where_the_gpu_is_busy() -> None:
     network = network_of()
     trainer = trainer_of(network, volume())
@@ -168,8 +182,8 @@ def test_features_are_rounded_one_after_the_other_and_stay_so() -> None:
     trainer = trainer_of(network_of(), voxels, batch=1 << 12)
     trainer._rate.fill_(0.01)
     trainer._rounding.fill_(step)
-    nodes = np.arange(2 * len(trainer._nodes), dtype=np.uint32)
-    ranks = torch.from_numpy(pcg(nodes) / 2.0**32).reshape(-1, 2).cuda()
+    ranks = torch.rand(len(trainer._nodes), 2, generator=torch.Generator().manual_seed(0)).cuda()
+    trainer._ranks.copy_(ranks)
     kept: list[tuple[Any, Any]] = []
     for share in (0.0, 0.25, 0.25, 0.7, 1.0):
         trainer._rounded_share.fill_(share)

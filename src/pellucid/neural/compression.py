@@ -56,7 +56,7 @@ MAX_TRIES = 6
 QUALITY_NAMES = ("psnr", "ssim", "max_error", "seconds")
 SPLINE_OVERHEAD = 64
 """Of the description of a spline, which only some fields have, and of numbers with more digits than expected."""
-TRAINING_VERSION = 2
+TRAINING_VERSION = 3
 """Changes with everything that makes earlier checkpoints useless."""
 
 

@@ -114,6 +114,7 @@ class CudaModel:
         self._weights, self._weight_m, self._weight_v, self._weight_gradients = (zeros(size) for _ in range(4))
         self._weight_halves = zeros(size, dtype=torch.half)
         self._rounding, self._rounded_share, self._coding_weight = zeros(len(shapes)), zeros(1), zeros(1)
+        self._ranks = zeros(total, 2)
         self._rho, self._target = zeros(count), zeros(count)
         self._transform_gradients = zeros(max(self._adaptive, 1), 13)
         self._transform_m, self._transform_v = zeros(max(self._adaptive, 1), 12), zeros(max(self._adaptive, 1), 12)
@@ -144,6 +145,13 @@ class CudaModel:
             self._weights[self._inputs * HIDDEN :] = rest.to(self._device)
             self._weight_halves.copy_(self._weights)
         self._pack()
+
+    def _load_ranks(self, ranks: list[Tensor]) -> None:
+        """ranks: of the features of every grid group, as they are rounded one after the other."""
+        for number, (group, grid, feature) in enumerate(self._halves):
+            values = ranks[group][grid, feature : feature + 2]
+            target = self._ranks[self._first_nodes[number] : self._first_nodes[number + 1]]
+            target[:, : len(values)] = values.reshape(len(values), -1).T
 
     def _rows(self) -> Tensor:
         """Rows of our first layer that hold those of the network's, in its order."""
@@ -214,7 +222,7 @@ class CudaModel:
 
     def _coding(self) -> tuple[Tensor, ...]:
         """What rounds features, and makes them cheap to code."""
-        return self._rounding, self._rounded_share, self._coding_weight
+        return self._rounding, self._rounded_share, self._coding_weight, self._ranks
 
     def _sizes(self) -> tuple[np.int32, ...]:
         return tuple(np.int32(n) for n in self._voxels.shape[::-1])

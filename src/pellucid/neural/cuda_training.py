@@ -13,6 +13,7 @@ from torch import Tensor
 from pellucid.neural.checkpoints import Arrays, TrainingCheckpoint, fits
 from pellucid.neural.cuda_model import CudaModel, have_same_grids
 from pellucid.neural.network import FieldNetwork
+from pellucid.neural.rounding_order import random_ranks, rounding_ranks
 from pellucid.neural.samples import VolumeSamples
 from pellucid.neural.training import (
     DENSITY_ENDS,
@@ -41,13 +42,13 @@ class CudaTrainer(CudaModel):
         self, network: FieldNetwork, samples: VolumeSamples, options: TrainingOptions, *, at_voxels: bool
     ) -> None:
         super().__init__(network, samples, options.batch, at_voxels=at_voxels)
-        self._options = options
+        self._options, self._samples = options, samples
         self._graphs: dict[bool, torch.cuda.CUDAGraph] = {}
         self.rounding_steps: list[float] = []
         self._stop, self._plateau = GridStop(), Plateau(options.rate)
         if options.rounding_steps:
             with torch.cuda.stream(self._stream):
-                self._round_to(list(options.rounding_steps))
+                self._round_to(list(options.rounding_steps), random_ranks(network))
 
     @property
     def network(self) -> FieldNetwork:
@@ -148,15 +149,17 @@ class CudaTrainer(CudaModel):
     def _start_rounding(self) -> None:
         with torch.no_grad():
             self.store()
-        self._round_to(rounding_steps(self._network.grid_groups(), self._options.rounding))
+        ranks = rounding_ranks(self._network, self._samples, self._count)
+        self._round_to(rounding_steps(self._network.grid_groups(), self._options.rounding), ranks)
 
-    def _round_to(self, found: list[float]) -> None:
-        """found: the step of every grid, in the order of the network's."""
+    def _round_to(self, found: list[float], ranks: list[Tensor]) -> None:
+        """found: the step of every grid, in the order of the network's. ranks: of the features of every grid group."""
         self.rounding_steps = found
         groups = self._network.grid_groups()
         firsts = np.cumsum([0, *(group.features.shape[0] for group in groups)])
         steps = [self.rounding_steps[firsts[group] + grid] for group, grid, _ in self._halves]
         self._rounding.copy_(torch.tensor(steps))
+        self._load_ranks(ranks)
 
     def _graph(self, *, is_moving: bool) -> torch.cuda.CUDAGraph:
         if is_moving not in self._graphs:
@@ -177,7 +180,7 @@ class CudaTrainer(CudaModel):
         names = ("nodes", "node_m", "node_v", "weights", "weight_m", "weight_v", "weight_halves", "step", "loss",
                  "sums", "grids", "transform_m", "transform_v", "transform_gradients")  # fmt: skip
         state = dict(zip(names, self._state(), strict=True))
-        return {**state, "rounding": self._rounding, "coding_weight": self._coding_weight}
+        return {**state, "rounding": self._rounding, "coding_weight": self._coding_weight, "ranks": self._ranks}
 
     def _state(self) -> list[Tensor]:
         """What a step changes."""

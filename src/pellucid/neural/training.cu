@@ -132,10 +132,11 @@ __device__ __forceinline__ Adam at_step(float rate, unsigned step) {
   return {rate, 1.f - __powf(.9f, step + 1.f), 1.f - __powf(.99f, step + 1.f)};
 }
 
-// Nodes gather the gradients of their cells. steps: to which features are rounded, `share` of them by now, each when its turn comes;
+// Nodes gather the gradients of their cells. steps: to which features are rounded, `share` of them by now, in the order of their ranks;
 // those stay as they are. rate_weight: makes features cheaper to code.
 extern "C" __global__ void update_grids(float2* nodes, float2* m1, float2* v1, const float2* cell_gradients, const Grid* grids,
-    const float* rate, const unsigned* step, float inverse_scale, const float* steps, const float* share, const float* rate_weight) {
+    const float* rate, const unsigned* step, float inverse_scale, const float* steps, const float* share, const float* rate_weight,
+    const float2* ranks) {
   const Grid& g = grids[blockIdx.y];
   int id = blockIdx.x*blockDim.x + threadIdx.x; if (id >= g.nx*g.ny*g.nz) return;
   int x = id % g.nx, y = id/g.nx % g.ny, z = id/(g.nx*g.ny); float2 d = make_float2(0, 0);
@@ -148,10 +149,10 @@ extern "C" __global__ void update_grids(float2* nodes, float2* m1, float2* v1, c
   const float weight = *rate_weight, s = steps[blockIdx.y];
   if (weight > 0.f && s > 0.f) { d.x += weight*w.x/(s*s + w.x*w.x); d.y += weight*w.y/(s*s + w.y*w.y); }
   Adam state = at_step(*rate, *step); float2 a = m1[n], b = v1[n];
-  const float limit = s > 0.f ? *share : 0.f, unit = 1.f/4294967296.f; float2 kept = w;
+  const float limit = s > 0.f ? *share : 0.f; float2 kept = w, rank = limit > 0.f ? ranks[n] : w;
   w.x -= adam(a.x, b.x, d.x, state); w.y -= adam(a.y, b.y, d.y, state); m1[n] = a; v1[n] = b;
-  if (limit >= 1.f || pcg(2u*(unsigned)n)*unit < limit) w.x = rintf(kept.x/s)*s;
-  if (limit >= 1.f || pcg(2u*(unsigned)n + 1u)*unit < limit) w.y = rintf(kept.y/s)*s;
+  if (limit >= 1.f || (limit > 0.f && rank.x < limit)) w.x = rintf(kept.x/s)*s;
+  if (limit >= 1.f || (limit > 0.f && rank.y < limit)) w.y = rintf(kept.y/s)*s;
   nodes[n] = w;
 }
 
