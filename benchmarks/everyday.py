@@ -155,7 +155,7 @@ def done(browser: Browser, name: str, folder: Path) -> list[Row]:
         page = browser.new_context(viewport=SIZE).new_page()
         page.goto(viewer.url)
         page.locator(".file").first.wait_for()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(TIMEOUT_MS)
         person, began = Person(page), time.perf_counter()
         TASKS[name](person, folder)
         machine = time.perf_counter() - began

@@ -30,11 +30,11 @@ def main() -> None:
     with folder() as path:
         rows = hdf5_cases.rows(voxels, path, repeats)
     with folder() as path:
-        rows += store_cases.rows(voxels[: planes // 4], path, min(repeats, 3))
+        rows += store_cases.rows(voxels[: planes // 8], path, min(repeats, 3))
     large = scan(512) if given.is_quick else scan(4096)
     with folder() as path:
         rows += conversion(large, path, min(repeats, 3))
-    size = f"HDF5 {voxels.nbytes / 2**20:.0f} MiB, stores {voxels.nbytes / 2**22:.0f} MiB uint16"
+    size = f"HDF5 {voxels.nbytes / 2**20:.0f} MiB, stores {voxels.nbytes / 2**23:.0f} MiB uint16"
     report("formats", rows, f"{size}; conversion {large.nbytes / 2**20:.0f} MiB", given)
 
 

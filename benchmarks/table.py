@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from pellucid import settings
@@ -20,6 +21,7 @@ from pellucid.device import devices
 
 RESULTS = Path(__file__).parent / "results"
 TARGET = "target"
+MIN_REPEATS, ENOUGH_S = 3, 40.0
 MEASURED = ("src", "benchmarks/*.py", "clients", "web/src")
 
 
@@ -52,19 +54,32 @@ def unavailable(case: str, peer: str, why: str) -> Row:
 
 
 def interleave(functions: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Median seconds of each function; they take turns, so that a disturbed moment disturbs all alike.
+    """Median seconds of each function, as in_turn."""
 
-    Each runs once more before, unmeasured: caches, kernels and lazy imports are not the question.
-    """
-    for function in functions.values():
+    def timed(function: Callable[[], object]) -> float:
+        start = time.perf_counter()
         function()
-    times: dict[str, list[float]] = {name: [] for name in functions}
-    for _ in range(repeats):
-        for name, function in functions.items():
-            start = time.perf_counter()
-            function()
-            times[name].append(time.perf_counter() - start)
-    return {name: statistics.median(taken) for name, taken in times.items()}
+        return time.perf_counter() - start
+
+    return in_turn({name: partial(timed, function) for name, function in functions.items()}, repeats)
+
+
+def in_turn(measures: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, float]:
+    """The median of what each returns; they take turns, so that a disturbed moment disturbs all alike.
+
+    Each runs once more before, and that does not count: caches, kernels and lazy imports are not the question. What
+    takes long is repeated less, but MIN_REPEATS times: after ENOUGH_S no other round begins.
+    """
+    for measure in measures.values():
+        measure()
+    found: dict[str, list[float]] = {name: [] for name in measures}
+    start = time.perf_counter()
+    for done in range(repeats):
+        if done >= MIN_REPEATS and time.perf_counter() - start > ENOUGH_S:
+            break
+        for name, measure in measures.items():
+            found[name].append(measure())
+    return {name: statistics.median(values) for name, values in found.items()}
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,10 @@ On a busy machine, ``chrt -f 10`` before it keeps others out.
 """
 
 import os
-import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.table import Row, faster, options, report, shorter, unavailable
+from benchmarks.table import Row, faster, in_turn, options, report, shorter, unavailable
 from benchmarks.transport_hosts import (
     LOOPBACK,
     Place,
@@ -55,7 +54,7 @@ class Size:
     repeats: int
 
     def __str__(self) -> str:
-        return f"{amount(self.nbytes, 'B')} float32, {STREAMS} streams, median of {self.repeats}, taking turns"
+        return f"{amount(self.nbytes, 'B')} float32, {STREAMS} streams, medians of 3 to {self.repeats}, taking turns"
 
 
 FULL = Size(nbytes=4 * 2**30, iperf_s=2, repeats=5)
@@ -84,17 +83,6 @@ def main() -> None:
         rows += memory_rows(array, size) + new_memory_rows(array, size) + allocation_rows(size)
         rows += stream_rows(array, size) + c_rows(array, size)
     report("transport", rows, str(size), given)
-
-
-def in_turn(measures: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, float]:
-    """The median of what each measure returns; they take turns, after a first one that does not count."""
-    for measure in measures.values():
-        measure()
-    found: dict[str, list[float]] = {name: [] for name in measures}
-    for _ in range(repeats):
-        for name, measure in measures.items():
-            found[name].append(measure())
-    return {name: statistics.median(values) for name, values in found.items()}
 
 
 def moving_rate(address: str, token: str, array: Voxels, chosen: TransferOptions) -> float:

@@ -37,6 +37,19 @@ def test_functions_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert medians == {"a": 2.0, "b": 4.0}
 
 
+@pytest.mark.parametrize(("seconds", "rounds"), [(1.0, 9), (15.0, 3), (11.0, 4)])
+def test_what_takes_long_is_repeated_less(seconds: float, rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+
+    def work() -> float:
+        now[0] += seconds
+        return now[0]
+
+    monkeypatch.setattr("benchmarks.table.time.perf_counter", lambda: now[0])
+    last = seconds * (1 + rounds)
+    assert table.in_turn({"a": work}, repeats=9) == {"a": (2 * seconds + last) / 2}
+
+
 def test_report(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     cpu_only = devices()[:1]
     monkeypatch.setattr(table, "devices", lambda: cpu_only)
