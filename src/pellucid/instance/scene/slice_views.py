@@ -108,8 +108,7 @@ class SliceViews:
         """This is what a page has room for."""
         subscriber = self._subscribers.setdefault(member.id, SliceSubscriber())
         subscriber.views = {(view.view, view.axis): _limited(view, member) for view in views}
-        for key in subscriber.done.keys() - subscriber.views.keys():
-            del subscriber.done[key]
+        subscriber.done = {key: done for key, done in subscriber.done.items() if key in subscriber.views}
         self._start()
 
     def leave(self, member: str) -> None:
@@ -204,7 +203,7 @@ class SliceViews:
         plan = (
             plan_slice(scene, cut, view, catalogue) if scene is both[0] else plan_compared(both, cut, view, catalogue)
         )
-        return plan and SliceState(plan, scene.time, tuple(self._versions[layer.source] for layer in plan.layers))
+        return SliceState(plan, scene.time, tuple(self._versions[one.source] for one in plan.layers)) if plan else None
 
     def _is_wanted(self, job: SliceJob) -> bool:
         subscriber = self._subscribers.get(job.member)
