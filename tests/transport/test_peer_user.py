@@ -4,6 +4,7 @@ import os
 import pwd
 import socket
 import subprocess
+from typing import cast
 
 import pytest
 
@@ -46,3 +47,38 @@ def test_a_program_of_another_user(stranger: str) -> None:
                 peer = peer_of(server)
             program.wait(TIMEOUT_S)
     assert peer.user == pwd.getpwnam(stranger).pw_uid and not peer.is_this_user
+
+
+def test_addresses_of_this_machine_whose_user_has_left_are_one_peer() -> None:
+    """One user who connects from a million of them, and closes at once, has one turn."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        found = set()
+        for number in range(1, 5):
+            with socket.create_connection(listener.getsockname(), source_address=(f"127.0.{number}.1", 0)):
+                server, _ = listener.accept()
+            with server:
+                found.add(peer_of(server))
+    assert found == {Peer(None)}
+
+
+class OtherMachine:
+    """A connection from elsewhere, as far as its addresses go."""
+
+    def __init__(self, host: str, here: str) -> None:
+        self._host, self._here = host, here
+        self.family = socket.AF_INET6 if ":" in host else socket.AF_INET
+
+    def getpeername(self) -> tuple[str, int]:
+        return self._host, 5000
+
+    def getsockname(self) -> tuple[str, int]:
+        return self._here, 5001
+
+
+def test_other_machines_are_peers_of_their_own() -> None:
+    def host(there: str, here: str) -> str:
+        return peer_of(cast(socket.socket, OtherMachine(there, here))).host
+
+    assert host("192.0.2.1", "192.0.2.9") == "192.0.2.1"
+    assert host("2001:db8::1", "2001:db8::9") == "2001:db8::1"
+    assert host("192.0.2.9", "192.0.2.9") == host("2001:db8::9", "2001:db8::9") == ""

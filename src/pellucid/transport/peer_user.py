@@ -4,6 +4,7 @@ Here: Peer, peer_of.
 Not here: what a connection may do (wire.handshake, instance.access): this only decides whose turn it is.
 """
 
+import ipaddress
 import os
 import socket
 import struct
@@ -27,7 +28,8 @@ _OPENED = threading.local()
 
 @dataclass(frozen=True)
 class Peer:
-    """user: the id of a user of this machine; None where it is not known, or the other end is on the machine host."""
+    """user: the id of a user of this machine; None where it is not known, or the other end is on another machine. host:
+    that machine; empty for this one."""
 
     user: int | None
     host: str = ""
@@ -43,7 +45,7 @@ def peer_of(connection: socket.socket) -> Peer:
             credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
             return Peer(CREDENTIALS.unpack(credentials)[1])
         user = _user_of(connection)
-        return Peer(None, str(connection.getpeername()[0])) if user is None else Peer(user)
+        return Peer(None, _host(connection)) if user is None else Peer(user)
     except OSError:  # It is closed already, or the system does not say.
         return Peer(None)
 
@@ -61,6 +63,13 @@ def _user_of(connection: socket.socket) -> int | None:
         return None
     user, file = OWNER.unpack_from(reply, USER_AT)
     return int(user) if file else None  # One that was closed says that it is the administrator's.
+
+
+def _host(connection: socket.socket) -> str:
+    """The machine at the other end. This one has millions of addresses, and a user can connect from each and be gone
+    before we look whose connection it was: they are one host, or every one of them would have a turn of its own."""
+    here, there = str(connection.getsockname()[0]), str(connection.getpeername()[0])
+    return "" if there == here or ipaddress.ip_address(there).is_loopback else there
 
 
 def _system() -> socket.socket:
