@@ -30,7 +30,7 @@ from pellucid.engines.engine import EngineOptions, make_engine
 from pellucid.formats.protocol import Voxels
 from pellucid.infer.apply import RunControl, apply_network
 from pellucid.infer.loading import load_network
-from pellucid.infer.memory import memory_model
+from pellucid.infer.memory import network_cost
 from pellucid.infer.network_files.network import NetworkForm
 from pellucid.infer.planning import plan_windows
 from pellucid.infer.prediction import Predictor
@@ -166,7 +166,7 @@ def measure_files(folder: Path, slices: int) -> Measured:
     """From a Zarr volume to another one. The memory of the network was measured before."""
     source, target = folder / f"in{slices}.zarr", folder / f"out{slices}.zarr"
     control = RunControl(make_engine("local", EngineOptions(2, 2**29)), overwrite=True, is_checked=False)
-    memory_model(load_network(folder / "net.onnx"))
+    network_cost(load_network(folder / "net.onnx"))
     before, start = peak_bytes(), time.perf_counter()
     apply_network(source, target, folder / "net.onnx", control=control)[0].close()
     return Measured(time.perf_counter() - start, (peak_bytes() - before) / 2**20, 0.0, 0.0, 0.0)
@@ -174,7 +174,7 @@ def measure_files(folder: Path, slices: int) -> Measured:
 
 def our_case(volume: Voxels, path: Path, memory_bytes: int, halo: tuple[int, int, int] | None) -> Case:
     network = load_network(path, NetworkForm(halo=halo))
-    windows = plan_windows(network, volume.shape, memory_model(network), memory_bytes)
+    windows = plan_windows(network, volume.shape, network_cost(network), memory_bytes)
     predictor = Predictor(network, windows, open_runtime(RuntimeRequest(network.model, "cpu")), (ValueStatistics(),))
     source = VolumeSource([Volume.from_array(volume)])
     whole = source.volumes[0].box

@@ -4,8 +4,6 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
-from functools import partial
-from itertools import product
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from pellucid.box import Box, Shape
+from pellucid.box import Box
 from pellucid.cli.main import main
 from pellucid.engines.budget import largest_need
 from pellucid.engines.engine import EngineOptions, make_engine
@@ -25,11 +23,10 @@ from pellucid.formats.protocol import Voxels
 from pellucid.infer.apply import OutputValues, RunControl, apply_network, segment
 from pellucid.infer.job import InferenceOptions, NetworkFile
 from pellucid.infer.loading import load_network
-from pellucid.infer.memory import MemoryModel, memory_model
+from pellucid.infer.memory import MemoryModel, NetworkCost, network_cost
+from pellucid.infer.memory_probe import MAX_WINDOW_S
 from pellucid.infer.network_files.network import NetworkForm
 from pellucid.infer.network_files.transforms import ValueTransform
-from pellucid.infer.planning import plan_windows
-from pellucid.infer.windows import Windows
 from pellucid.jobs.resources import Resources
 from pellucid.settings import load, use
 from pellucid.volume.volume import Volume, open_volume
@@ -111,7 +108,7 @@ def test_an_interrupted_job_continues(source: Path, network: Path, expected: Vox
 def test_it_continues_with_the_same_windows_when_there_is_less_memory(
     source: Path, network: Path, expected: Voxels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pellucid.infer.job.memory_model", lambda *_: MemoryModel(0, 100.0))
+    monkeypatch.setattr("pellucid.infer.job.network_cost", lambda *_, **__: NetworkCost(MemoryModel(0, 100.0)))
     options, target, large, small = InferenceOptions(chunk=(16, 16, 16)), tmp_path / "out.n5", 5_000_000, 2_000_000
     with pytest.raises(KeyboardInterrupt):
         apply_network(source, target, network, options, control=RunControl(StopsAfter(2, memory_bytes=large)))
@@ -271,12 +268,16 @@ def test_what_does_not_fit_is_refused_before_it_runs(source: Path, network: Path
     assert list(tmp_path.glob("out*")) == []
 
 
-def test_the_memory_of_a_network_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cost_of_a_network_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     network = load_network(unet(tmp_path / "net.onnx"))
-    model = memory_model(network)
-    assert 20 < model.bytes_per_voxel < 2000  # Seven channels in float32, and the windows that come in and go out.
+    assert network_cost(network, voxels=1000).speeds.points == ()
+    cost = network_cost(network)
+    assert 20 < cost.memory.bytes_per_voxel < 2000  # Seven channels in float32, and what comes in and goes out.
+    sizes, taken = zip(*cost.speeds.points, strict=True)
+    assert sizes[0] == 32**3 and list(sizes) == sorted(sizes) and min(taken) > 0
+    assert all(size * before <= MAX_WINDOW_S for size, before in zip(sizes[1:], taken, strict=False))
     monkeypatch.setattr(subprocess, "run", None)
-    assert memory_model(network) == model
+    assert network_cost(network) == network_cost(network, voxels=1000) == cost
 
 
 def test_the_memory_of_the_program_that_measures_does_not_count() -> None:
@@ -284,24 +285,6 @@ def test_the_memory_of_the_program_that_measures_does_not_count() -> None:
     command = [sys.executable, "-P", "-c", "from pellucid.infer.memory_probe import peak_bytes; print(peak_bytes())"]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert held[-1] and 2**20 < int(printed) < 2**28
-
-
-@pytest.mark.parametrize("megabytes", [1000, 100, 30, 12])
-def test_less_memory_makes_smaller_windows_that_compute_least(megabytes: int, tmp_path: Path) -> None:
-    network, shape = load_network(unet(tmp_path / "net.onnx")), (120, 200, 160)
-    memory = MemoryModel(base_bytes=1_000_000, bytes_per_voxel=100.0)
-    windows = plan_windows(network, shape, memory, megabytes * 10**6)
-    assert windows.halo == network.radius == (16, 16, 16)
-    assert memory.cost(prod(windows.size)) <= megabytes * 10**6
-    others = [replace(windows, size=(z, y, x)) for z, y, x in product(*[range(36 + n % 12, n + 1, 12) for n in shape])]
-    fitting = [one for one in others if memory.cost(prod(one.size)) <= megabytes * 10**6]
-    least = min(map(partial(computed_whole, shape), fitting))
-    assert computed_whole(shape, windows) <= 1.03 * least  # Windows of one length, so that all are equally large.
-    assert (windows.size == shape) == (megabytes == 1000)
-
-
-def computed_whole(shape: Shape, windows: Windows) -> int:
-    return windows.computed(Box.whole(shape), shape)
 
 
 def test_statistics_of_the_window_are_a_warning(tmp_path: Path) -> None:

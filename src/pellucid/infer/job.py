@@ -28,7 +28,7 @@ from pellucid.formats.location import Location
 from pellucid.formats.orientation import at_level, cropped
 from pellucid.formats.protocol import Layout, Level
 from pellucid.infer.deviation import measure_deviation
-from pellucid.infer.memory import MemoryModel, memory_model
+from pellucid.infer.memory import MemoryModel, NetworkCost, network_cost
 from pellucid.infer.network_files.network import Network, NetworkForm
 from pellucid.infer.network_files.transforms import ValueTransform
 from pellucid.infer.output_rule import OutputRule
@@ -194,11 +194,11 @@ def _plan(
     requested_device, window = request
     runtime = open_runtime(RuntimeRequest(network.model, requested_device))
     gpu = choose(requested_device if ":" in requested_device else "cuda") if runtime.is_gpu else None
-    memory = memory_model(network, gpu.name if gpu else "cpu", runtime.name)
-    budget, windows = _largest_windows(network, shape, memory, window, _budgets(engine, gpu))
-    batch = choose_batch(network, windows, memory, budget, is_gpu=runtime.is_gpu)
+    cost = network_cost(network, gpu.name if gpu else "cpu", runtime.name, voxels=prod(shape))
+    budget, windows = _best_windows(network, shape, cost, window, _budgets(engine, gpu))
+    batch = choose_batch(network, windows, cost.memory, budget, is_gpu=runtime.is_gpu)
     cached = layer_bytes(windows, shape, network.output_channels * prod(network.scale)) if windows.is_blended else 0
-    memory_here = MemoryModel(0, 0.0) if gpu else memory
+    memory_here = MemoryModel(0, 0.0) if gpu else cost.memory
     plan = NetworkPlan(
         path=network.path,
         form=network.form,
@@ -228,14 +228,14 @@ def _earlier_choices(
     return plans
 
 
-def _largest_windows(
-    network: Network, shape: Shape, memory: MemoryModel, window: Shape | None, budgets: Sequence[int]
+def _best_windows(
+    network: Network, shape: Shape, cost: NetworkCost, window: Shape | None, budgets: Sequence[int]
 ) -> tuple[int, Windows]:
     """The first of the budgets in which a window fits, and the windows."""
     for budget in budgets[:-1]:
         with suppress(NotEnoughMemory):
-            return budget, plan_windows(network, shape, memory, budget, window)
-    return budgets[-1], plan_windows(network, shape, memory, budgets[-1], window)
+            return budget, plan_windows(network, shape, cost, budget, window)
+    return budgets[-1], plan_windows(network, shape, cost, budgets[-1], window)
 
 
 def _budgets(engine: Engine, gpu: Device | None) -> list[int]:

@@ -1,19 +1,28 @@
-"""The process in which the memory of a network is measured.
+"""The process in which the memory and the time of a network are measured.
 
-Here: run windows of growing size, and print the most memory that was in use after each, in bytes, as a JSON list.
+Here: run windows of growing size; print the most memory that was in use after each, in bytes, and for other windows the
+processor time of a voxel, as JSON.
 Not here: who starts it (memory).
 """
 
 import json
 import re
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from pellucid.device.hardware import choose
-from pellucid.infer.runtime import RuntimeRequest, open_runtime
+from pellucid.infer.runtime import NetworkRuntime, RuntimeRequest, open_runtime
+
+MAX_WINDOW_S = 1.0
+"""Of processor time: a window that would take more is not measured."""
+RUNS = 2
+Shapes = Mapping[str, Sequence[int]]
+"""Of each of the network's inputs."""
 
 
 def peak_bytes() -> int:
@@ -36,9 +45,30 @@ def main() -> None:
     session = used()
     found = [session - start]
     for shapes in request["shapes"]:
-        runtime.run({name: np.zeros(shape, request["types"][name]) for name, shape in shapes.items()})
+        runtime.run(_zeros(shapes, request["types"]))
         found.append(used() - session)
-    sys.stdout.write(json.dumps(found))
+    max_voxels = request["max_timed_bytes"] / max(1, found[-1]) * request["voxels"]
+    sys.stdout.write(json.dumps({"bytes": found, "speeds": speeds(runtime, request, max_voxels)}))
+
+
+def speeds(runtime: NetworkRuntime, request: Mapping[str, Any], max_voxels: float) -> list[tuple[int, float]]:
+    """Voxels of each of the timed windows, and the processor time of a voxel. Not the time: other programs change that
+    more. The first run of a window is not counted, which gets its memory."""
+    found: list[tuple[int, float]] = []
+    for voxels, shapes in request["timed"]:
+        if voxels > max_voxels or (found and found[-1][1] * voxels > MAX_WINDOW_S):
+            break
+        inputs, taken = _zeros(shapes, request["types"]), []
+        for _ in range(1 + RUNS):
+            start = time.process_time()
+            runtime.run(inputs)
+            taken.append(time.process_time() - start)
+        found.append((voxels, min(taken[1:]) / voxels))
+    return found
+
+
+def _zeros(shapes: Shapes, types: Mapping[str, str]) -> dict[str, Any]:
+    return {name: np.zeros(shape, types[name]) for name, shape in shapes.items()}
 
 
 if __name__ == "__main__":

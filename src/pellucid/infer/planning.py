@@ -1,4 +1,4 @@
-"""How large the windows of a network are: what memory allows, and what computes least twice.
+"""How large the windows of a network are: what memory allows, and what takes the least time.
 
 Here: plan_windows, choose_halo, choose_batch.
 Not here: where the windows are (windows), what a window takes (memory).
@@ -8,9 +8,11 @@ from dataclasses import replace
 from itertools import product
 from math import prod
 
+import numpy as np
+
 from pellucid.box import Shape, triple
 from pellucid.errors import InvalidInput, NotEnoughMemory
-from pellucid.infer.memory import MemoryModel
+from pellucid.infer.memory import MemoryModel, NetworkCost, WindowSpeeds
 from pellucid.infer.network_files.network import Network
 from pellucid.infer.windows import Windows
 
@@ -21,10 +23,15 @@ MAX_BATCH, MAX_BATCH_VOXELS = 16, 2**22
 have fewer than 2^31 values, up to which convolutions are fast."""
 
 
+MIN_GAIN = 0.1
+"""Smaller windows than those that compute least have to save that share of the time, which is known so well."""
+
+
 def plan_windows(
-    network: Network, shape: Shape, memory: MemoryModel, budget_bytes: int, requested: Shape | None = None
+    network: Network, shape: Shape, cost: NetworkCost, budget_bytes: int, requested: Shape | None = None
 ) -> Windows:
-    """The largest windows that fit; an error where none does. requested: the window that the user chose."""
+    """The fastest windows that fit; an error where none does. requested: the window that the user chose."""
+    memory = cost.memory
     halo = choose_halo(network)
     step = network.step
     full = triple(-(-n // s) * s for n, s in zip(shape, step, strict=True))
@@ -38,7 +45,7 @@ def plan_windows(
         size = triple(min(-(-n // s) * s, f) for n, s, f in zip(requested, step, full, strict=True))
         return _checked(Windows(size, halo, step, is_blended=is_blended), full, memory, budget_bytes)
     limit = min(MAX_WINDOW_VOXELS, int((budget_bytes - memory.base_bytes) / memory.bytes_per_voxel))
-    windows = _fitted(Windows(full, halo, step, is_blended=is_blended), full, limit)
+    windows = _fitted(Windows(full, halo, step, is_blended=is_blended), full, limit, cost.speeds)
     return _checked(windows, full, memory, budget_bytes)
 
 
@@ -62,17 +69,24 @@ def is_exact(network: Network, halo: Shape) -> bool:
     return covered and not network.facts.window_statistics
 
 
-def _fitted(windows: Windows, full: Shape, limit: int) -> Windows:
-    """Of all divisions whose windows have few enough voxels, the one that computes least; else the finest."""
+def _fitted(windows: Windows, full: Shape, limit: int, speeds: WindowSpeeds) -> Windows:
+    """Of all divisions whose windows have few enough voxels, the fastest; else the finest. Where times are about the
+    same, the one that computes least, and of these the one with the largest windows."""
     choices = [_divisions(windows, axis, full[axis]) for axis in range(3)]
-    best: tuple[int, int, Shape] | None = None
-    for (z, whole_z), (y, whole_y) in product(choices[0], choices[1]):
-        fitting = [one for one in choices[2] if z * y * one[0] <= limit]
-        if fitting:
-            x, whole_x = fitting[0]
-            found = (whole_z * whole_y * whole_x, -z * y * x, (z, y, x))
-            best = found if best is None else min(best, found)
-    return replace(windows, size=best[2] if best else triple(one[-1][0] for one in choices))
+    fitting = [
+        (whole_z * whole_y * whole_x, (z, y, x))
+        for (z, whole_z), (y, whole_y), (x, whole_x) in product(*choices)
+        if z * y * x <= limit
+    ]
+    if not fitting:
+        return replace(windows, size=triple(one[-1][0] for one in choices))
+    fitting.sort(key=lambda one: one[1])  # Of equals, the one with the fewest slices: a block has whole slices.
+    sizes = np.array([prod(size) for _, size in fitting])
+    computed = np.array([whole for whole, _ in fitting])
+    seconds = computed * speeds.seconds(sizes)
+    least, fastest = (int(np.lexsort((-sizes, one))[0]) for one in (computed, seconds))
+    chosen = fastest if seconds[fastest] < (1 - MIN_GAIN) * seconds[least] else least
+    return replace(windows, size=fitting[chosen][1])
 
 
 def _divisions(windows: Windows, axis: int, full: int) -> list[tuple[int, int]]:
