@@ -145,7 +145,10 @@ def test_what_is_cut_away_casts_no_shadow(renderer: Renderer, shading: str) -> N
             volume = Volume.from_array(voxels)
             scene = scene_of(volume, shading=shading, light=Light(direction=(0.1, 0.2, 1.0)), **cut)
             images.append(renderer.render(scene, SIZE, SIZE).rgba)
-    assert all((image == images[0]).all() for image in images[1:])
+    # On CUDA samples are multiplied in groups of four, which begin elsewhere where other cells are empty.
+    largest = 1 if renderer.device.is_cuda else 0
+    for image in images[1:]:
+        np.testing.assert_allclose(image.astype(int), images[0].astype(int), rtol=0, atol=largest)
     assert images[0][..., :3].max() > 100
 
 

@@ -1,12 +1,14 @@
-// One cell of LANES grids: the sum of all samples that lie within the window around it. Nothing is added atomically, so
-// that the result is the same every time.
+// One cell of those of LANES grids that are in a packet: the sum of all samples that lie within the window around it.
+// Nothing is added atomically, so that the result is the same every time. Neighbouring threads have the packets of one
+// cell, which lie side by side: so their reads become one, and few registers let many threads wait for memory at once.
 //
 // In scope: spectra (view, place, lane), steps (view: cells right and down from one sample to the next), inverses (of
-// the steps), starts (of every bin of angles, its first view), row, column, grid (lane, row, column).
+// the steps), starts (of every bin of angles, its first view), row, column, packet, grid (lane, row, column).
 
 const int last = (int)(spectra.shape[1]) / 2, size = grid.shape[1];
 const float farthest = (float)(last) * size / (2 * last + 2);
-float sums[2 * LANES] = {};
+constexpr int NUMBERS = 2 * LANES / PACKETS;
+float sums[NUMBERS] = {};
 
 auto add_view = [&](int view, int x, int y) {
     const double step_x = steps.data[2 * view], step_y = steps.data[2 * view + 1];
@@ -22,18 +24,17 @@ auto add_view = [&](int view, int x, int y) {
     float u = (float)(x - begin * step_x) / HALF, v = (float)(y - begin * step_y) / HALF;
     const float du = (float)(step_x) / HALF, dv = (float)(step_y) / HALF;
     const long long place = (long long)(view) * (2 * last + 1) + begin + last;
-    const Packet* sample = (const Packet*)(spectra.data + place * 2 * LANES);
+    const Packet* sample = (const Packet*)(spectra.data + place * 2 * LANES) + packet;
+    // Without a branch, so that several reads are under way at once: hardly any sample is outside.
+#pragma unroll 4
     for (int k = begin; k <= end; ++k, sample += PACKETS, u -= du, v -= dv) {
+        const Packet values = __ldg(sample);
         const float across = 1.0f - u * u, down = 1.0f - v * v;
-        if (across <= 0.0f || down <= 0.0f) continue;
-        const float weight = __expf(STEEPNESS * (sqrtf(across) + sqrtf(down) - 2.0f));
+        const float exponent = STEEPNESS * (sqrtf(fmaxf(across, 0.0f)) + sqrtf(fmaxf(down, 0.0f)) - 2.0f);
+        const float weight = fminf(across, down) > 0.0f ? __expf(exponent) : 0.0f;
+        const float* numbers = (const float*)(&values);
 #pragma unroll
-        for (int packet = 0; packet < PACKETS; ++packet) {
-            const Packet values = __ldg(sample + packet);
-            const float* numbers = (const float*)(&values);
-#pragma unroll
-            for (int n = 0; n < 2 * LANES / PACKETS; ++n) sums[2 * LANES / PACKETS * packet + n] += weight * numbers[n];
-        }
+        for (int n = 0; n < NUMBERS; ++n) sums[n] += weight * numbers[n];
     }
 };
 
@@ -65,7 +66,9 @@ if (is_near_y) add_views(x, other_y);
 if (is_near_x && is_near_y) add_views(other_x, other_y);
 
 const float sign = (row + column) % 2 == 0 ? 1.0f : -1.0f;
-for (int lane = 0; lane < LANES && lane < grid.shape[0]; ++lane) {
+for (int n = 0; n < NUMBERS / 2; ++n) {
+    const int lane = packet * (NUMBERS / 2) + n;
+    if (lane >= grid.shape[0]) break;
     float2* cell = (float2*)(grid.data + ((long long)(lane) * size + row) * 2 * size + 2 * column);
-    *cell = make_float2(sign * sums[2 * lane], sign * sums[2 * lane + 1]);
+    *cell = make_float2(sign * sums[2 * n], sign * sums[2 * n + 1]);
 }

@@ -107,10 +107,16 @@ def tune(
     tuned[place_of_view, place, 2 * pair + 1] = imaginary
 
 
+def packets(lanes: int) -> int:
+    """Threads that work on one cell of so many grids (1, or an even number): each on two grids."""
+    return max(1, lanes // 2)
+
+
 @cache
 def gather(lanes: int, steepness: float) -> Any:
-    """The kernel that fills cells of so many grids (1, or an even number) from tuned spectra; a thread is a cell."""
-    numbers = f"constexpr int LANES = {lanes}, PACKETS = {max(1, lanes // 2)}, BINS = {BINS};"
+    """The kernel that fills cells of so many grids from tuned spectra; a thread is a packet of a cell."""
+    per_cell = wp.constant(packets(lanes))
+    numbers = f"constexpr int LANES = {lanes}, PACKETS = {packets(lanes)}, BINS = {BINS};"
     window = f"constexpr float HALF = {TAPS / 2}f, STEEPNESS = {steepness}f;"
     packet = f"using Packet = {'float2' if lanes == 1 else 'float4'};"
     words, text = (Path(__file__).with_name(name).read_text() for name in ("cuda_words.cpp", "gathering.cu"))
@@ -123,6 +129,7 @@ def gather(lanes: int, steepness: float) -> Any:
         starts: wp.array(dtype=wp.int32),
         row: wp.int32,
         column: wp.int32,
+        packet: wp.int32,
         grid: wp.array3d(dtype=wp.float32),
     ): ...
 
@@ -135,11 +142,12 @@ def gather(lanes: int, steepness: float) -> Any:
         starts: wp.array(dtype=wp.int32),
         grid: wp.array3d(dtype=wp.float32),
     ):
-        down, across, place = wp.tid()
+        down, across, thread = wp.tid()
+        place = thread // per_cell
         row = (down + first) * EDGE + place // EDGE
         column = across * EDGE + place % EDGE
         if row < grid.shape[1] and column < grid.shape[1]:
-            gather_cell(spectra, steps, inverses, starts, row, column, grid)
+            gather_cell(spectra, steps, inverses, starts, row, column, thread % per_cell, grid)
 
     return gather_cells
 

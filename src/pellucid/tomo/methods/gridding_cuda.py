@@ -1,4 +1,4 @@
-"""Gridding on CUDA: up to sixteen slices as eight pairs, a thread for every cell of the grid.
+"""Gridding on CUDA: up to sixteen slices as eight pairs, threads for every cell of the grid.
 
 Here: make_slices, and the memory it takes.
 Not here: the method (gridding), the kernels (kernels).
@@ -108,14 +108,14 @@ def _gathered(tuned: Array, geometry: ParallelGeometry, size: int, device: Devic
     inverses = np.divide(1, steps, out=np.full(steps.shape, STEEPEST), where=np.abs(steps) > 1 / STEEPEST)
     numbers = (steps, inverses.astype(np.float32), starts)
     grid = room.empty((-(-len(geometry.axes) // geometry.per_pair), size, size), np.complex64)
-    tiles = -(-size // kernels.EDGE)
+    tiles, threads = -(-size // kernels.EDGE), kernels.EDGE**2 * kernels.packets(lanes // 2)
     launch(
         kernels.gather(lanes // 2, steepness()),
-        (tiles, tiles, kernels.EDGE**2),
+        (tiles, tiles, threads),
         inputs=[tuned, *map(room.to_device, numbers)],
         outputs=[grid.view(np.float32)],
         device=device,
-        block_dim=kernels.EDGE**2,
+        block_dim=threads,
     )
     return grid
 
