@@ -145,6 +145,31 @@ def crossed_cell(medium: MediumStruct, ray: Ray, t: wp.float32):
     return found
 
 
+@wp.struct
+class Walk:
+    """How far a path has come, and the optical depth that is left to the next place where it may collide."""
+
+    t: wp.float32
+    depth: wp.float32
+
+
+@wp.func
+def is_past(part: Crossing, walk: Walk):
+    """Whether a path leaves a cell before it may collide in it."""
+    return part.vacancy > 0 or walk.depth >= part.majorant * (part.leave - walk.t)
+
+
+@wp.func
+def beyond(part: Crossing, walk: Walk, aside: wp.float32):
+    """The path behind a cell."""
+    left = Walk()
+    left.t = wp.max(part.leave, walk.t + aside)
+    left.depth = walk.depth
+    if part.vacancy == 0:
+        left.depth = walk.depth - part.majorant * (part.leave - walk.t)
+    return left
+
+
 @wp.func
 def collide(medium: MediumStruct, path: PathRay, far: wp.float32, weight: wp.float32, random: wp.uint32):
     """Delta tracking: the first collision before a distance. weight: how much the bricks along the ray are needed."""
@@ -153,34 +178,32 @@ def collide(medium: MediumStruct, path: PathRay, far: wp.float32, weight: wp.flo
     found.medium = -1
     ray = ray_inside(medium, path, far)
     aside = wp.max(BEYOND * medium.voxel, ray.far * RESOLUTION)
-    t = ray.near
-    depth = -wp.log(1.0 - wp.randf(random))
-    while t < ray.far:
-        part = crossed_cell(medium, ray, t)
-        if part.vacancy > 0 or depth >= part.majorant * (part.leave - t):
-            if part.vacancy == 0:
-                depth -= part.majorant * (part.leave - t)
-            t = wp.max(part.leave, t + aside)
+    walk = Walk()
+    walk.t = ray.near
+    walk.depth = -wp.log(1.0 - wp.randf(random))
+    while walk.t < ray.far:
+        part = crossed_cell(medium, ray, walk.t)
+        if is_past(part, walk):
+            walk = beyond(part, walk, aside)
             continue
         here = locate(medium.field, part.cell, weight)
         inside = wp.int32(1)
         while inside > 0:
-            t += wp.max(depth / part.majorant, t * RESOLUTION)
-            depth = -wp.log(1.0 - wp.randf(random))
-            at = ray.origin + ray.speed * t
+            walk.t += wp.max(walk.depth / part.majorant, walk.t * RESOLUTION)
+            walk.depth = -wp.log(1.0 - wp.randf(random))
+            at = ray.origin + ray.speed * walk.t
             value = value_of(medium, here, at)
             matter = matter_at(medium, here, at, value)
             if wp.randf(random) * part.majorant < matter[3]:
-                found.distance = t
+                found.distance = walk.t
                 found.medium = 0
                 found.at = at
                 found.value = value
                 found.color = wp.vec3(matter[0], matter[1], matter[2])
-                t = FAR
+                walk.t = FAR
                 inside = 0
-            elif depth >= part.majorant * (part.leave - t):
-                depth -= part.majorant * (part.leave - t)
-                t = wp.max(part.leave, t + aside)
+            elif is_past(part, walk):
+                walk = beyond(part, walk, aside)
                 inside = 0
     found.random = random
     return found
@@ -191,30 +214,28 @@ def passes(medium: MediumStruct, path: PathRay, weight: wp.float32, light: wp.fl
     """Ratio tracking: the share of light that is left at the end of the ray."""
     ray = ray_inside(medium, path, path.far)
     aside = wp.max(BEYOND * medium.voxel, ray.far * RESOLUTION)
-    t = ray.near
-    depth = -wp.log(1.0 - wp.randf(random))
-    while t < ray.far and light > 0.0:
-        part = crossed_cell(medium, ray, t)
-        if part.vacancy > 0 or depth >= part.majorant * (part.leave - t):
-            if part.vacancy == 0:
-                depth -= part.majorant * (part.leave - t)
-            t = wp.max(part.leave, t + aside)
+    walk = Walk()
+    walk.t = ray.near
+    walk.depth = -wp.log(1.0 - wp.randf(random))
+    while walk.t < ray.far and light > 0.0:
+        part = crossed_cell(medium, ray, walk.t)
+        if is_past(part, walk):
+            walk = beyond(part, walk, aside)
             continue
         here = locate(medium.field, part.cell, weight)
         inside = wp.int32(1)
         while inside > 0:
-            t += wp.max(depth / part.majorant, t * RESOLUTION)
-            depth = -wp.log(1.0 - wp.randf(random))
-            at = ray.origin + ray.speed * t
+            walk.t += wp.max(walk.depth / part.majorant, walk.t * RESOLUTION)
+            walk.depth = -wp.log(1.0 - wp.randf(random))
+            at = ray.origin + ray.speed * walk.t
             matter = matter_at(medium, here, at, value_of(medium, here, at))
             light *= wp.max(1.0 - matter[3] / part.majorant, 0.0)
             if light < FAINT:
                 light = wp.where(wp.randf(random) < SURVIVES, light / SURVIVES, 0.0)
             if light <= 0.0:
                 inside = 0
-            elif depth >= part.majorant * (part.leave - t):
-                depth -= part.majorant * (part.leave - t)
-                t = wp.max(part.leave, t + aside)
+            elif is_past(part, walk):
+                walk = beyond(part, walk, aside)
                 inside = 0
     return Passage(light, random)
 
