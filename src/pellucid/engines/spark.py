@@ -26,6 +26,7 @@ from pellucid.engines.parsl.block_main import pack_task
 from pellucid.engines.parsl.usage import Usage
 from pellucid.engines.parsl.worker import BlockReply, BlockRequest, work_on_block
 from pellucid.engines.remote_blocks import RemoteBlocks, RemoteRun
+from pellucid.engines.spark_allocation import start_in_allocation
 from pellucid.engines.task import BlockResult, Task, TaskContext
 from pellucid.errors import MissingPackage, WorkerLost
 from pellucid.jobs.resources import Resources
@@ -42,8 +43,9 @@ MAX_SUBMISSION_REPLY_BYTES = 4096
 
 
 class SparkEngine:
-    """site: what follows "spark:" in the address of a master, or a master itself; without one, a Spark of this process
-    or one with so many workers on this machine. The state folder is shared by all nodes."""
+    """site: what follows "spark:" in the address of a master, or a master itself; "srun": one on the nodes of this
+    Slurm job; without one, a Spark of this process or one with so many workers on this machine. The state folder is
+    shared by all nodes."""
 
     needs_shareable_output = True
 
@@ -80,11 +82,13 @@ class SparkEngine:
 
 
 def started(master: str) -> "SparkContext":
-    """The Spark of this process, or one at a master."""
+    """The Spark of this process, or one at a master, or on the nodes of this Slurm job ("srun")."""
     try:
         from pyspark import SparkConf, SparkContext
     except ModuleNotFoundError:
         raise MissingPackage("pyspark", "spark") from None
+    if master == "srun":
+        master = start_in_allocation()
     conf = SparkConf().setMaster(master).setAppName("pellucid").set("spark.ui.showConsoleProgress", "false")
     if master.startswith("local"):
         for name, value in local_settings().items():

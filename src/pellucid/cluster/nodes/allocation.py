@@ -15,7 +15,8 @@ from pellucid.cluster.credentials import Credentials
 from pellucid.cluster.handles import WorkerId
 from pellucid.cluster.links import WorkerLinks
 from pellucid.cluster.nodes.folders import WorkerRecord
-from pellucid.errors import BlockLost, InvalidInput, JobEnded
+from pellucid.errors import BlockLost, JobEnded
+from pellucid.jobs.allocation import SlurmAllocation, step_words
 from pellucid.jobs.private_files import private_folder, read_dataclass, write_json
 from pellucid.python_processes import module_command
 from pellucid.settings import current
@@ -43,12 +44,11 @@ class AllocationWorkers:
     """
 
     def __init__(self, per_node: int = 0, memory_bytes: int = 0) -> None:
-        if "SLURM_JOB_ID" not in os.environ or shutil.which("srun") is None:
-            raise InvalidInput("This program does not run in a Slurm job.", remedy="Start it with sbatch or salloc.")
+        allocation = SlurmAllocation.current()
         self.credentials = Credentials.create()
         self.links = WorkerLinks(self.credentials.token, 0)
-        per_node = per_node or int(os.environ.get("SLURM_GPUS_ON_NODE") or 0) or 1
-        self._per_node, self._count = per_node, per_node * int(os.environ.get("SLURM_JOB_NUM_NODES") or 1)
+        self._per_node = per_node or allocation.gpus or 1
+        self._count = self._per_node * allocation.nodes
         self._memory_bytes = memory_bytes
         self.folder = current().state_folder / "cluster" / self.credentials.application / "step"
         self._step: subprocess.Popen[bytes] | None = None
@@ -58,9 +58,12 @@ class AllocationWorkers:
         host = os.environ.get("SLURM_LAUNCH_NODE_IPADDR", "")
         options = StepOptions(self.credentials.text, self._memory_bytes, host)
         write_json(self.folder / "options.json", asdict(options))
-        tasks = [f"--ntasks={self._count}", f"--ntasks-per-node={self._per_node}", "--overlap", "--kill-on-bad-exit=0"]
         self._step = subprocess.Popen(
-            ["srun", *tasks, "--export=ALL", *module_command("pellucid.cluster.nodes.step_main", str(self.folder))],
+            [
+                *step_words(self._count, self._per_node),
+                "--export=ALL",
+                *module_command("pellucid.cluster.nodes.step_main", str(self.folder)),
+            ],
             stdin=subprocess.DEVNULL,
         )
         deadline = time.monotonic() + START_TIMEOUT_S

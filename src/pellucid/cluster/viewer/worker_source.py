@@ -21,7 +21,7 @@ from pellucid.errors import BlockLost, InvalidInput, PellucidError
 
 LOG = logging.getLogger(__name__)
 CHECK_S = 1.0
-ENGINES = "local, srun (inside of a Slurm job), or spark://HOST:PORT"
+ENGINES = "local, srun or spark:srun (inside of a Slurm job), or spark://HOST:PORT"
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ def _source(engine: str, count: int | None) -> Iterator[WorkerSource]:
     elif engine == "srun":
         with AllocationWorkers(count or 0) as allocation:
             yield WorkerSource(allocation.credentials, allocation.links, allocation.workers)
-    elif engine.startswith("spark://"):
-        with _spark_source(engine) as source:
+    elif engine == "spark:srun" or engine.startswith("spark://"):
+        with _spark_source(engine.removeprefix("spark:") if engine.endswith(":srun") else engine) as source:
             yield source
     else:
         raise InvalidInput(f"The engine {engine!r} has no Device Workers.", remedy=f"Use {ENGINES}.")

@@ -14,12 +14,14 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from pellucid.engines.parsl.site import ParslSite, WorkerKind
+from pellucid.engines.parsl.site import SRUN, ParslSite, WorkerKind
 from pellucid.errors import InvalidInput, MissingPackage
+from pellucid.jobs.allocation import step_words
 from pellucid.python_processes import module_command
 
 PROVIDERS = {
     "local": "LocalProvider",
+    "srun": "LocalProvider",
     "slurm": "SlurmProvider",
     "pbspro": "PBSProProvider",
     "torque": "TorqueProvider",
@@ -177,8 +179,21 @@ def _requested(site: ParslSite, kind: WorkerKind) -> dict[str, Any]:
         mebibytes = {name: f"{ceil(memory / 2**20)}Mi" for name in ("init_mem", "max_mem")} if memory else {}
         limits = {"extra_limits": {"nvidia.com/gpu": str(len(kind.gpus))}} if kind.gpus else {}
         return {"init_cpu": cores, "max_cpu": cores, **mebibytes, **limits}
+    if site.provider == SRUN:  # One step on all nodes of the job, which are there already.
+        return {"nodes_per_block": kind.nodes, "init_blocks": 1, "max_blocks": 1, "launcher": _step_launcher()}
     names = {"pbspro": "cpus_per_node", "lsf": "cores_per_node", "condor": "cores_per_slot"}
     return {names[site.provider]: cores} if site.provider in names else {}
+
+
+def _step_launcher() -> Any:
+    """For a Slurm job: a task on each node, without files in the current folder."""
+    from parsl.launchers.base import Launcher
+
+    class StepLauncher(Launcher):  # type: ignore[misc]  # Parsl has no types here.
+        def __call__(self, command: str, tasks_per_node: int, nodes_per_block: int, script_dir: str = "") -> str:
+            return shlex.join([*step_words(nodes_per_block), "bash", "-c", command])
+
+    return StepLauncher()
 
 
 def _worker_init(site: ParslSite, own: str) -> str:

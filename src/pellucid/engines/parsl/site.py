@@ -34,10 +34,11 @@ from pathlib import Path
 from typing import Any
 
 from pellucid.errors import InvalidInput
+from pellucid.jobs.allocation import SlurmAllocation
 from pellucid.jobs.resources import Resources
 from pellucid.settings import config_file, current, parse_size
 
-LOCAL = "local"
+LOCAL, SRUN = "local", "srun"
 SUFFIXES = (".toml", ".py")
 BYTES = "memory_bytes"
 
@@ -109,13 +110,28 @@ def local_site(workers: int, memory_bytes: int, gpus: tuple[str, ...] = ()) -> P
     return ParslSite(LOCAL, kinds=tuple(kinds), is_automatic=True)
 
 
+def allocation_site(allocation: SlurmAllocation) -> ParslSite:
+    """The nodes of a Slurm job: a worker for each core, and one for each GPU."""
+    gpus = tuple(str(number) for number in range(allocation.gpus))
+    cpu = WorkerKind(
+        "cpu", allocation.cores, allocation.nodes, memory_bytes=allocation.memory_bytes // allocation.cores
+    )
+    kinds = [cpu]
+    if gpus:
+        cores, memory = max(1, allocation.cores // len(gpus)), allocation.memory_bytes // len(gpus)
+        kinds.append(WorkerKind("gpu", len(gpus), allocation.nodes, cores, memory, gpus))
+    return ParslSite(SRUN, SRUN, tuple(kinds))
+
+
 def with_memory(site: ParslSite, share_bytes: int) -> ParslSite:
     """The site; workers of which it does not say how much memory they have are given this share."""
     return replace(site, kinds=tuple(replace(one, memory_bytes=one.memory_bytes or share_bytes) for one in site.kinds))
 
 
 def find_site(name: str) -> ParslSite:
-    """A site by the path of its file, or by its name in a folder of sites."""
+    """A site by the path of its file, or by its name in a folder of sites; "srun": the nodes of this Slurm job."""
+    if name == SRUN:
+        return allocation_site(SlurmAllocation.current())
     path = Path(name).expanduser()
     if path.suffix in SUFFIXES or "/" in name:
         if not path.is_file():
