@@ -26,7 +26,7 @@ from pellucid.engines.parsl.block_main import pack_task
 from pellucid.engines.parsl.usage import Usage
 from pellucid.engines.parsl.worker import BlockReply, BlockRequest, work_on_block
 from pellucid.engines.remote_blocks import RemoteBlocks, RemoteRun
-from pellucid.engines.spark_allocation import start_in_allocation
+from pellucid.engines.spark_job.allocation import start_in_allocation
 from pellucid.engines.task import BlockResult, Task, TaskContext
 from pellucid.errors import MissingPackage, WorkerLost
 from pellucid.jobs.resources import Resources

@@ -1,14 +1,14 @@
-"""A task of a Slurm step, for one worker of Spark: ``python -m pellucid.engines.spark_node_main MASTER CORES MEMORY``.
+"""A task of a Slurm step, for one worker of Spark: ``python -m pellucid.engines.spark_job.node_main MASTER CORES MB``.
 
 Here: main.
-Not here: the step, and the settings of Spark (spark_allocation).
+Not here: the step, and the settings of Spark (allocation).
 """
 
 import os
 import sys
 from pathlib import Path
 
-from pellucid.engines.spark_allocation import own_address, spark_home
+from pellucid.engines.spark_job.allocation import own_address, spark_home
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """Spark on the nodes of a Slurm job, started from inside of it.
 
 Here: start_in_allocation, a master here and a worker on each node, until this process ends.
-Not here: a worker (spark_node_main), what runs on Spark (spark).
+Not here: a worker (node_main), what runs on Spark (engines.spark).
 
 Spark is started with a secret, which is in a file that only its owner can read: without it, every request is refused.
 """
@@ -81,7 +81,7 @@ def _start(allocation: SlurmAllocation) -> str:
     while not _listens(host, port) and time.monotonic() < deadline:
         processes.check()
         time.sleep(POLL_S)
-    node = module_command("pellucid.engines.spark_node_main", master, str(allocation.cores), MEMORY)
+    node = module_command("pellucid.engines.spark_job.node_main", master, str(allocation.cores), MEMORY)
     processes.start("nodes", *step_words(allocation.nodes), "--export=ALL", *node)
     return master
 

@@ -1,0 +1,1 @@
+"""Spark on the nodes of a Slurm job, for as long as a program runs there."""
