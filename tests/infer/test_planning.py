@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pellucid.box import Box, Shape
+from pellucid.box import Box, Shape, triple
 from pellucid.infer.loading import load_network
 from pellucid.infer.memory import MemoryModel, NetworkCost, WindowSpeeds
 from pellucid.infer.network_files.network import NetworkForm
@@ -56,7 +56,7 @@ def test_the_fastest_windows_are_chosen(shape: Shape, halo: int, taken: list[flo
     most = plan_windows(network, shape, NetworkCost(memory), 10**9)
     step, margin = network.step[0], -(-halo // network.step[0]) * network.step[0]
     edges = [{-(-(n + 2 * margin * (parts - 1)) // (parts * step)) * step for parts in (1, 2, 3, 5, 8)} for n in shape]
-    others = [replace(chosen, size=size) for size in product(*edges) if min(size) > 2 * margin]
+    others = [replace(chosen, size=triple(size)) for size in product(*edges) if min(size) > 2 * margin]
     assert seconds(chosen) <= 1.25 * min(map(seconds, [*others, most]))
     if chosen != most:
         assert seconds(chosen) < seconds(most)

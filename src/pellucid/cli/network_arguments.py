@@ -125,6 +125,8 @@ def inference_options(options: argparse.Namespace) -> "InferenceOptions":
         chunk=options.chunk,
         codec=options.codec,
         max_files=options.max_files,
+        max_bytes=options.max_size,
+        max_compression_s=options.max_compression,
         device=options.device,
     )
 

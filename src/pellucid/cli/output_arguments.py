@@ -4,7 +4,7 @@ Here: add_box, add_levels, add_storage.
 Not here: where the work runs (engine_arguments), the type and range of values, which differ between commands.
 """
 
-from pellucid.cli.arguments import Group, count_argument, levels_argument, shape_argument
+from pellucid.cli.arguments import Group, bytes_argument, count_argument, levels_argument, shape_argument, time_argument
 
 CODECS = ("none", "gzip", "zstd", "lz4", "blosc")
 
@@ -26,4 +26,11 @@ def add_storage(group: Group) -> None:
     group.add_argument(
         "--max-files", type=count_argument, metavar="N",
         help="write at most this many files: larger shards (Zarr) or chunks (N5)",
+    )  # fmt: skip
+    group.add_argument(
+        "--max-size", type=bytes_argument, metavar="SIZE", help="refuse outputs that may take more, such as 500GiB"
+    )
+    group.add_argument(
+        "--max-compression", type=time_argument, metavar="TIME",
+        help="processor time for compression, such as 2h: a faster codec is used, unless --codec names one",
     )  # fmt: skip

@@ -24,7 +24,7 @@ from pellucid.engines.partial_output import PartialOutput
 from pellucid.engines.stages import Stage, plan_stage
 from pellucid.engines.volume_job import open_job
 from pellucid.errors import InvalidInput
-from pellucid.formats.chunked.file_count import with_max_files
+from pellucid.formats.chunked.output_limits import with_limits
 from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.local_files import refuse_links_of_others
 from pellucid.formats.location import Location
@@ -111,7 +111,7 @@ class _Job:
                 f"{volume.location} to {target} does not support several processes.",
                 remedy="Use the local engine (threads), or read from a file and write zarr or n5.",
             )
-        layout = with_max_files(target, _layout(volume, request, values), request.max_files)
+        layout = with_limits(target, _layout(volume, request, values), request)
         return cls(volume, target, request, engine, values, layout)
 
     @property

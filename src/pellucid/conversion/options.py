@@ -19,7 +19,8 @@ class ConversionOptions:
     box, level: the part and the resolution to take. dtype, value_range: the new voxel type, and the values that become
     its ends ("auto": the data's own). levels: how many resolutions to write, or "auto" for all down to a thumbnail.
     reduce: mean, max, or mode (labels). chunk, shard, codec: as in formats.protocol.Layout. max_files: that the output
-    may be made of; its shards (Zarr) or chunks (N5) become larger.
+    may be made of; its shards (Zarr) or chunks (N5) become larger. max_bytes: that it may take, without compression.
+    max_compression_s: of processor time; a faster codec is used unless one was chosen.
     """
 
     box: Box | None = None
@@ -32,6 +33,8 @@ class ConversionOptions:
     shard: Shape | None = None
     codec: str | None = None
     max_files: int | None = None
+    max_bytes: int | None = None
+    max_compression_s: float | None = None
 
     def __post_init__(self) -> None:
         _check("box", self.box, "a pellucid.Box", self.box is None or isinstance(self.box, Box))
@@ -42,6 +45,8 @@ class ConversionOptions:
         _check("levels", self.levels, 'a number from 1, or "auto"', self.levels == "auto" or is_count)
         is_number = self.max_files is None or (isinstance(self.max_files, int) and self.max_files >= 1)
         _check("max_files", self.max_files, "a number from 1", is_number)
+        for name, limit in (("max_bytes", self.max_bytes), ("max_compression_s", self.max_compression_s)):
+            _check(name, limit, "a number above 0", limit is None or (isinstance(limit, int | float) and limit > 0))
         limits = self.value_range
         is_pair = isinstance(limits, tuple) and len(limits) == 2
         _check("value_range", limits, '(low, high), or "auto"', limits is None or limits == "auto" or is_pair)

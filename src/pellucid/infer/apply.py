@@ -18,7 +18,7 @@ from pellucid.conversion.values import plan_values
 from pellucid.engines.engine import Engine, EngineOptions, make_engine
 from pellucid.engines.output_check import check_output
 from pellucid.engines.volume_job import OpenJob, VolumeJob, open_job
-from pellucid.formats.chunked.file_count import with_max_files
+from pellucid.formats.chunked.output_limits import with_limits
 from pellucid.formats.location import Location
 from pellucid.infer.job import InferenceJob, InferenceOptions, NetworkFile, Source
 from pellucid.infer.loading import load_network
@@ -117,7 +117,7 @@ def run_inference(
         check_output(place, [volume.location for volume in volumes])
         networks = [load_network(one.path, one.form) for one in (*options.after, request.last)]
         plan = InferenceJob.planned(volumes, networks, choose_rule(networks[-1]), options, engine)
-        plan = replace(plan, layout=with_max_files(place, plan.layout, options.max_files))
+        plan = replace(plan, layout=with_limits(place, plan.layout, options))
         job = continued(plan) if continued else None
         with open_job(job or plan, place, overwrite=control.overwrite, cancel=control.cancel) as opened:
             reports = plan.report(opened.stages[0], is_checked=control.is_checked)

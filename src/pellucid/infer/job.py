@@ -68,7 +68,8 @@ class InferenceOptions:
 
     also: volumes for the other channels or inputs of the network. after: networks that run before it, in order,
     without storing their result, unless intermediate names a volume for it. box, level: the part and the resolution to
-    take. window: (z, y, x), instead of the largest that fits. levels, chunk, codec, max_files: of the output.
+    take. window: (z, y, x), instead of the largest that fits. levels, chunk, codec, max_files, max_bytes,
+    max_compression_s: of the output, as in a conversion.
     device: auto, cpu, cuda or cuda:1; of an engine whose workers have GPUs, these are used unless it is cpu.
     """
 
@@ -82,6 +83,8 @@ class InferenceOptions:
     chunk: Shape | None = None
     codec: str | None = None
     max_files: int | None = None
+    max_bytes: int | None = None
+    max_compression_s: float | None = None
     device: str = "auto"
 
 

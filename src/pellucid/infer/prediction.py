@@ -181,6 +181,8 @@ def check_channels(network: Network, channels: int) -> None:
     if channels == wanted or (network.neighbours and channels == 1):
         return
     raise InvalidInput(
-        f"{network.name} takes {wanted} channels, but {channels} were passed.",
-        remedy=f"Pass {wanted} volumes: the first one, then --also VOLUME for each of the others.",
+        f"The number of channels of {network.name} is {wanted}, but {channels} were passed.",
+        remedy=f"Pass {wanted} volumes: the first one, then --also VOLUME for each of the others."
+        if wanted > 1
+        else "Pass one volume, without --also.",
     )

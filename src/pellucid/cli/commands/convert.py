@@ -79,6 +79,8 @@ def _requests(options: argparse.Namespace) -> dict[str, Any]:
         "shard": options.shard,
         "codec": options.codec,
         "max_files": options.max_files,
+        "max_bytes": options.max_size,
+        "max_compression_s": options.max_compression,
     }
 
 

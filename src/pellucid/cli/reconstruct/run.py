@@ -252,6 +252,7 @@ def _output(options: argparse.Namespace) -> OutputOptions:
     return OutputOptions(
         options.dtype, options.range, options.levels, options.reduce, options.chunk, options.codec, rows,
         _crop(options.crop) if options.crop else None, max_files=options.max_files,
+        max_bytes=options.max_size, max_compression_s=options.max_compression,
     )  # fmt: skip
 
 

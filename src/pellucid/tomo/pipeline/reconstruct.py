@@ -24,7 +24,7 @@ from pellucid.engines.partial_output import PartialOutput
 from pellucid.engines.stages import Stage, plan_stage
 from pellucid.engines.volume_job import OpenJob, open_job
 from pellucid.errors import InvalidInput, OutputExists, PellucidError
-from pellucid.formats.chunked.file_count import with_max_files
+from pellucid.formats.chunked.output_limits import with_limits
 from pellucid.formats.fingerprint import fingerprint
 from pellucid.formats.location import Location
 from pellucid.formats.orientation import Orientation, Vector
@@ -63,9 +63,9 @@ class OutputOptions:
     """How the volume is written.
 
     dtype, value_range: the voxel type, and the attenuations (per cm if the pixel size is known) that are mapped to its
-    ends. levels, reduce, chunk (z, y, x), codec, max_files: as in a conversion. rows: first and stop row of the
-    detector. crop: the part of every slice that is kept. sets: more than 1 writes slices of so many interleaved sets of
-    views too (view_sets).
+    ends. levels, reduce, chunk (z, y, x), codec, max_files, max_bytes, max_compression_s: as in a conversion. rows:
+    first and stop row of the detector. crop: the part of every slice that is kept. sets: more than 1 writes slices of
+    so many interleaved sets of views too (view_sets).
     """
 
     dtype: str = "float32"
@@ -78,6 +78,8 @@ class OutputOptions:
     crop: Crop | None = None
     sets: int = 1
     max_files: int | None = None
+    max_bytes: int | None = None
+    max_compression_s: float | None = None
 
 
 Watch = Callable[[Layout], AbstractContextManager[Callable[[Box, Voxels], None]]]
@@ -386,4 +388,4 @@ def _layout(shape: Shape, first: Vector, scan: Scan, request: _Request, values: 
     usual = FLOAT_CODEC if is_sharded and values.dtype == "float32" else None
     orientation = Orientation().moved(first, (scan.pixel_size_um or 1.0,) * 3)
     made = Layout(levels, np.dtype(values.dtype), unit, shard, output.codec or usual, orientation)
-    return with_max_files(request.target, made, output.max_files)
+    return with_limits(request.target, made, output)
