@@ -16,9 +16,8 @@ from pellucid.formats.chunked.chunks import ChunkForm, decode_chunk, in_threads,
 from pellucid.formats.chunked.levels import StoredArray
 from pellucid.formats.chunked.shards import MISSING, ShardLayout
 from pellucid.formats.chunked.store import Store
+from pellucid.formats.chunked.tensorstore_errors import is_out_of_range
 from pellucid.formats.protocol import Voxels
-
-_OUT_OF_RANGE = "is not valid for value of size"
 
 
 class RemoteShards:
@@ -34,7 +33,7 @@ class RemoteShards:
             try:
                 return self._parts.read(start, stop, out)
             except Corrupted as error:
-                if _OUT_OF_RANGE not in error.what:
+                if not is_out_of_range(error):
                     raise
         shards = touched_cells(start, stop, self._layout.shard)
         in_threads(lambda shard: self._read_shard(shard, start, stop, out), shards)

@@ -1,6 +1,6 @@
 """tensorstore's errors in our words.
 
-Here: translated, which turns what tensorstore raises into our errors.
+Here: translated, which turns what tensorstore raises into our errors; is_out_of_range, of one of them.
 Not here: calling it (tensorstore_backend).
 
 tensorstore raises errors of Python's own types with nothing but a text: a status, a colon and words for users. This is
@@ -66,6 +66,11 @@ def translate(text: str, path: str, *, is_writing: bool = False) -> PellucidErro
     if is_writing and status != "DATA_LOSS":
         return NotWritable(path, why)
     return Corrupted(path, why)
+
+
+def is_out_of_range(error: PellucidError) -> bool:
+    """Whether tensorstore looked for a chunk outside of the bytes that a server sent."""
+    return "is not valid for value of size" in str(error.__cause__)
 
 
 def _shortened(text: str) -> str:
