@@ -138,6 +138,7 @@ class WrongDimensions(PellucidError):
     """An array that is not a volume."""
 
     def __init__(self, path: str, shape: Sequence[int]) -> None:
+        self.shape = tuple(shape)
         super().__init__(
             f"{path} has shape {tuple(shape)}, which is not a volume.",
             remedy="Use an array of three axes (z, y, x), optionally with time and channel before them.",

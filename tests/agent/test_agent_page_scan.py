@@ -107,7 +107,7 @@ def test_a_folder_of_tiff_files_is_reconstructed(
         page.locator("#entries").get_by_role("button", name="beads", exact=True).click(timeout=TIMEOUT_MS)
         selection = page.locator("#chosen")
         expect(selection).to_contain_text("Scan (TIFF folder)", timeout=TIMEOUT_MS)
-        expect(selection).to_contain_text("20 over 180°, 1 flats, 1 darks")
+        expect(selection).to_contain_text("20 over 180°, 1 flat, 1 dark")
         assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
         viewer = press_reconstruct(page)
         see_workbench(viewer, "beads")

@@ -32,6 +32,8 @@ def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
     sample(EDGE).astype(">u2").tofile(folder / "ball.raw")
     (folder / "inner").mkdir()
     np.save(folder / "inner" / "third.npy", sample(EDGE)[:4])
+    np.save(folder / "nothing.npy", np.full((4, 4, 4), np.nan, np.float32))
+    np.save(folder / "image.npy", sample(EDGE)[0].astype(np.float32))
     with h5py.File(folder / "scan.h5", "w") as file:
         file["raw"], file["other"] = sample(EDGE), sample(EDGE)[:8]
     started = Viewer(folder / "first.npy")
@@ -177,3 +179,18 @@ def test_a_double_click_opens_a_file_once_and_nothing_in_the_folder_that_it_ente
     expect(drawer.locator(".file", has_text="third.npy")).to_be_visible()
     assert len(sent) == 2 and scene(page)["scene"]["volumes"][0]["source"].endswith("first.npy")
     page.keyboard.press("Escape")
+
+
+def test_a_volume_without_any_value_says_so(page: Page) -> None:
+    open_file(page, "nothing.npy")
+    expect(page.locator(".title")).to_contain_text("no finite values")
+    open_file(page, "first.npy")
+    expect(page.get_by_role("heading", name="first.npy")).to_be_visible()
+    assert "no finite values" not in title(page)
+
+
+def test_a_single_image_is_not_taken_for_points(page: Page) -> None:
+    open_file(page, "image.npy")
+    alert = page.get_by_text("which is not a volume").first
+    expect(alert).to_be_visible()
+    assert "columns" not in page.locator("body").inner_text()

@@ -340,3 +340,41 @@ def seen(page: Page) -> tuple[Voxels, Voxels]:
     height, width = shown.shape[:2]
     rows = shown[3 * height // 10 : 45 * height // 100]
     return rows[:, width // 4 : 3 * width // 8], rows[:, 5 * width // 8 : 3 * width // 4]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_slice_that_fills_the_page_has_its_tools_at_every_size(
+    browser: Browser, viewer: Viewer, size: tuple[int, int]
+) -> None:
+    context = browser.new_context(viewport={"width": size[0], "height": size[1]})
+    page = context.new_page()
+    opened_alone(page, viewer.url)
+    show_slices(page, is_shown=False)
+    show_slices(page)
+    page.get_by_role("button", name="Enlarge the slice across z").click()
+    panel = across(page, "z")
+    expect(page.get_by_role("slider", name="Slice across")).to_have_count(1)
+    wait_until(lambda: box_of(panel)["width"] > 0.4 * size[0] and is_exact(page, "z"))
+    for tool in (".slice-scale", ".slice-letters .is-right", ".slice-letters .is-top"):
+        expect(page.locator(tool)).to_be_in_viewport(ratio=1)
+    index = int(panel.get_attribute("aria-valuenow") or 0)
+    x, y = middle_of(panel)
+    page.mouse.move(x + 1, y + 1)
+    expect(page.locator(".slice-value")).to_have_text(str(VOXELS[index, EDGE // 2, EDGE // 2]))
+    expect(page.locator(".slice-value")).to_be_in_viewport(ratio=1)
+    page.get_by_role("button", name="Display of the slice across z").click()
+    controls = page.get_by_role("dialog", name="Display of slices across z")
+    for name in ("Auto", "1–99 %", "Min–max", "Colours"):
+        expect(controls.get_by_role("button", name=name, exact=True)).to_be_in_viewport(ratio=1)
+    controls.get_by_role("button", name="1–99 %").click()
+    low, high = (float(value) for value in np.percentile(VOXELS[index], (1, 99)))
+    claim = "JSON.stringify(scene.volumes[0].slice_options[0].window) === JSON.stringify(given)"
+    wait_for_scene(page, claim, [low, high])
+    controls.get_by_role("button", name="Auto").click()
+    wait_for_scene(page, claim, None)
+    page.keyboard.press("Escape")
+    panel.focus()
+    page.keyboard.press("ArrowUp")
+    expect(panel).to_have_attribute("aria-valuenow", str(index + 1))
+    page.keyboard.press("ArrowDown")
+    context.close()

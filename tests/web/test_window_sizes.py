@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from tests.waiting import TIMEOUT_MS
-from tests.web.browsing import CANVAS, Viewer, number, opened, show_slices, wait_for_rest
+from tests.web.browsing import CANVAS, Viewer, number, opened, opened_alone, show_slices, wait_for_rest
 
 WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 
@@ -164,3 +164,21 @@ def test_all_of_the_share_dialog_is_on_the_screen(page: Page, width: int) -> Non
     for link in reversed(dialog.get_by_role("button", name="Revoke").all()):
         link.click()
     expect(dialog.get_by_role("button", name="Revoke")).to_have_count(0)
+
+
+def test_a_phone_that_is_turned_has_its_panel_beside_the_scene_and_swipes(browser: Browser, viewer: Viewer) -> None:
+    context = browser.new_context(viewport=ViewportSize(width=390, height=844))
+    page = context.new_page()
+    opened_alone(page, viewer.url)
+    panel = page.get_by_label("Rendering settings")
+    expect(panel).to_have_count(0)
+    page.set_viewport_size({"width": 1024, "height": 700})
+    expect(panel).to_be_visible()
+    page.keyboard.press("b")
+    swipe = page.get_by_role("group", name="Compare", exact=True).get_by_role("button", name="Swipe")
+    swipe.click()
+    expect(page.get_by_role("slider", name="Between the two scenes")).to_be_visible()
+    assert cut_off(page) == []
+    page.keyboard.press("b")
+    expect(page.locator('canvas[data-view="other"]')).to_have_count(0)
+    context.close()

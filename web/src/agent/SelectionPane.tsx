@@ -3,7 +3,7 @@
 import { useEffect, useEffectEvent, useState, type ReactNode } from "react";
 import { Button } from "../components/Button";
 import { follow } from "../components/files";
-import { binaryBytes, short, unitText } from "../geometry/measures";
+import { binaryBytes, counted, short, unitText } from "../geometry/measures";
 import { contentAddress } from "./api";
 import type { CommandName } from "./commands";
 import { errorText, useAgent } from "./context";
@@ -92,7 +92,7 @@ const withoutOptions = (text: string): string =>
 function scanFacts(scan: ScanInfo | null): [string, string][] {
   const facts: [string, string][] = [];
   if (scan?.lacks) facts.push(["Missing", `${withoutOptions(scan.lacks)} Reconstruct asks for it.`]);
-  if (scan?.projections) facts.push(["Projections", `${scan.projections} over ${short(scan.span_deg ?? 0)}°, ${scan.flats ?? 0} flats, ${scan.darks ?? 0} darks`]);
+  if (scan?.projections) facts.push(["Projections", `${scan.projections} over ${short(scan.span_deg ?? 0)}°, ${counted(scan.flats ?? 0, "flat")}, ${counted(scan.darks ?? 0, "dark")}`]);
   return facts;
 }
 

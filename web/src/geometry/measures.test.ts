@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { binaryBytes, bytes, milliseconds, roundLength, short, unitText, within } from "./measures";
+import { binaryBytes, bytes, counted, milliseconds, roundLength, short, unitText, within } from "./measures";
 
 describe("measures", () => {
   it.each([
@@ -40,3 +40,5 @@ describe("measures", () => {
   it("writes micrometres properly", () => expect(unitText("um")).toBe("µm"));
   it("writes short times with a digit", () => expect([milliseconds(0.0123), milliseconds(0.2)]).toEqual(["12.3 ms", "200 ms"]));
 });
+
+it("one is singular", () => expect([counted(0, "flat"), counted(1, "flat"), counted(2, "flat")]).toEqual(["0 flats", "1 flat", "2 flats"]));

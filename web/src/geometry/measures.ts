@@ -55,3 +55,6 @@ export function milliseconds(seconds: number): string {
   const value = seconds * 1000;
   return value >= 100 ? `${Math.round(value)} ms` : `${value.toFixed(1)} ms`;
 }
+
+/** "1 flat", "10 flats". */
+export const counted = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;

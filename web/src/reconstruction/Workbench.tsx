@@ -3,6 +3,7 @@
 
 import { useCallback, useEffect, useEffectEvent, useLayoutEffect, useRef, useState, useSyncExternalStore, type ReactNode } from "react";
 import { RequestError } from "../connection/requestError";
+import { counted } from "../geometry/measures";
 import { IconButton } from "../components/Button";
 import type { AxisResult, ScanDescription, ScanOptions, ReconstructionDraft } from "../protocol";
 import { DenoisedSlice, ResultChoice, useDenoisingWork } from "../denoising/DenoisingWork";
@@ -187,7 +188,7 @@ function Problem({ problem, remedy }: { problem: RequestError | null; remedy?: s
 function factsOf(scan: ScanDescription): string {
   const angles = `${scan.first_angle_deg.toFixed(1)}° to ${scan.last_angle_deg.toFixed(1)}°`;
   const pixel = scan.pixel_size_um ? ` · ${scan.pixel_size_um} µm` : "";
-  return `${scan.kind} · ${scan.projections} views, ${angles} · ${scan.columns} × ${scan.rows} pixels, ${scan.dtype} · ${scan.flats} flats, ${scan.darks} darks${pixel}`;
+  return `${scan.kind} · ${scan.projections} views, ${angles} · ${scan.columns} × ${scan.rows} pixels, ${scan.dtype} · ${counted(scan.flats, "flat")}, ${counted(scan.darks, "dark")}${pixel}`;
 }
 
 interface Known {

@@ -85,7 +85,11 @@ export class Session {
 
   async start(): Promise<void> {
     // There it would cover the scene.
-    if (isNarrow()) this.page({ isPanelOpen: false });
+    if (isNarrow()) {
+      this.page({ isPanelOpen: false });
+      // Turned, or made wider: now it has room beside the scene.
+      matchMedia(NARROW).addEventListener("change", () => this.page({ isPanelOpen: true }), { once: true });
+    }
     this.encodings = await supportedEncodings();
     this.carried = draftIn(this.access.fragment);
     try {

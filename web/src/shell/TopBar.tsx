@@ -32,6 +32,12 @@ export function TopBar(): ReactNode {
                 <span className="dot" /> <b>looks like projections of a scan</b>
               </span>
             ) : null}
+            {layer.histogram?.counts.every((count) => count === 0) ? (
+              <span title="Every voxel is NaN or infinite, so that nothing can be drawn. Check how the file was written.">
+                {" "}
+                <span className="dot" /> <b>no finite values</b>
+              </span>
+            ) : null}
             {layer.compression && (
               <span className="is-wide-only">
                 {" "}

@@ -19,7 +19,7 @@ from pellucid.rendering.first_view.geometry import with_scenery
 from pellucid.rendering.first_view.value_range import informative_range
 from pellucid.rendering.first_view.volumes import automatic_scene, stack_scene
 from pellucid.rendering.geometry.mesh_files import MESH_FILES, load_mesh
-from pellucid.rendering.geometry.point_files import POINT_FILES, load_points
+from pellucid.rendering.geometry.point_files import COLUMNS, POINT_FILES, load_points
 from pellucid.rendering.geometry.shapes import Points
 from pellucid.rendering.labels import Labels
 from pellucid.rendering.scene import Scene
@@ -51,10 +51,15 @@ def describe(request: Describe, sources: Sources) -> SourceDescribed:
         return _describe_points(request)
     try:
         return _describe_volume(request, sources.volume(request.source))
-    except WrongDimensions:
-        if ending not in POINT_FILES:
+    except WrongDimensions as error:
+        if not _may_be_points(ending, error):
             raise
         return _describe_points(request)
+
+
+def _may_be_points(ending: str, error: WrongDimensions) -> bool:
+    """Whether a file that is not a volume may have the columns of points; a single image does not."""
+    return ending in POINT_FILES and error.shape[1:] in ((), (len(COLUMNS),))
 
 
 def inspect(request: Inspect) -> Inspected:
@@ -72,8 +77,8 @@ def _inspect_volume(request: Inspect) -> Inspected:
         return Inspected(request.request, datasets=error.names, problem="" if error.names else str(error))
     except WrongDimensions as error:
         # No volume, but maybe the columns of points, of which nothing is known before they are read.
-        is_points = PurePath(Location.parse(request.source).path).suffix.lower() in POINT_FILES
-        return Inspected(request.request, problem="" if is_points else str(error))
+        ending = PurePath(Location.parse(request.source).path).suffix.lower()
+        return Inspected(request.request, problem="" if _may_be_points(ending, error) else str(error))
     except PellucidError as error:
         return Inspected(request.request, problem=str(error))
     level = header.levels[0]
