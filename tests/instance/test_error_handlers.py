@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, WebSocket
 
 from pellucid.errors import InvalidInput, NotFound, PellucidError
 from pellucid.instance.routes.error_handlers import add_error_handlers
@@ -30,6 +30,10 @@ def app() -> FastAPI:
     @app.get("/full")
     async def full() -> None:
         raise OSError(28, "No space left on device", "a.tif")
+
+    @app.websocket("/ws")
+    async def websocket(websocket: WebSocket) -> None:
+        await websocket.accept()
 
     @app.get("/count")
     async def count(number: int) -> int:
@@ -85,3 +89,24 @@ def test_the_status_is_that_of_the_error_and_its_text_what_the_requester_may_rea
 def test_headers_of_a_refusal_are_kept(app: FastAPI) -> None:
     status, _, headers = answer(app, "/wrong", "POST")
     assert status == 405 and headers[b"allow"] == b"GET"
+
+
+def test_a_page_that_left_before_it_was_accepted_is_no_fault_of_the_program(app: FastAPI) -> None:
+    """The web server expects its own error, and logs any other with a traceback."""
+
+    class Left(OSError):
+        pass
+
+    async def asked() -> None:
+        scope = {"type": "websocket", "path": "/ws", "query_string": b"", "headers": [], "subprotocols": []}
+
+        async def receive() -> dict[str, object]:
+            return {"type": "websocket.connect"}
+
+        async def send(_: object) -> None:
+            raise Left
+
+        await app(scope, receive, send)
+
+    with pytest.raises(Left):
+        asyncio.run(asked())

@@ -21,6 +21,7 @@ from pellucid.instance.access.capabilities import allows
 from pellucid.instance.access.peer_rates import PeerRates
 from pellucid.instance.access.route_rules import refuse
 from pellucid.instance.input_pacing import PacedProtocol
+from pellucid.instance.server_errors import limit_server_log
 from pellucid.transport.async_acceptor import AsyncAcceptor
 from pellucid.transport.connections import WAITING_TIMEOUT_S, ConnectionRegistry
 from pellucid.transport.peer_user import peer_of
@@ -37,6 +38,7 @@ class HttpServer(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config, connections: ConnectionRegistry) -> None:
         super().__init__(config)
+        limit_server_log()
         self._connections = connections
         self._acceptor = AsyncAcceptor(connections, self._serve_connection, log)
         self._closing_expired: asyncio.Task[None] | None = None

@@ -40,6 +40,8 @@ def add_error_handlers(
     @app.exception_handler(OSError)
     async def failed(request: Request, error: OSError) -> Response:
         """A full or closed disk, wherever a route writes or reads."""
+        if request.scope["type"] == "websocket":  # It left before it was accepted; the server expects this error.
+            raise error
         log.warning("%s %s: %s", request.method, request.url.path, error)
         return await refused(request, system_error(error))
 
