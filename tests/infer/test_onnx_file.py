@@ -1,14 +1,16 @@
 """Files that are damaged, or made to do harm, are errors that say so."""
 
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from pellucid.errors import Corrupted, EmptyFile, InvalidInput, NotFound
+from pellucid.infer.apply import segment
 from pellucid.infer.loading import load_network
 from tests.infer.small_networks import convolution, free, save
 
@@ -109,3 +111,95 @@ def test_a_network_of_one_axis_is_refused(tmp_path: Path) -> None:
     path = save(tmp_path / "net.onnx", [node], {}, {"in": ["b"]}, {"out": ["b"]})
     with pytest.raises(InvalidInput, match="has 1 axes"):
         load_network(path)
+
+
+def changed(path: Path, change: Callable[[onnx.ModelProto], object]) -> Path:
+    model = onnx.load_model_from_string(convolution(path, np.ones((1, 1, 3, 3))).read_bytes())
+    change(model)
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def test_a_tensor_of_an_unknown_type_is_an_error(tmp_path: Path) -> None:
+    def change(model: onnx.ModelProto) -> None:
+        model.graph.input[0].type.tensor_type.elem_type = 999
+
+    with pytest.raises(Corrupted, match="the type of its tensor 'in' is unknown"):
+        load_network(changed(tmp_path / "net.onnx", change))
+
+
+@pytest.mark.parametrize(("key", "value"), [("offset", "-5"), ("offset", "a"), ("length", "9" * 30)])
+def test_weights_at_an_impossible_place_of_their_file_are_an_error(key: str, value: str, tmp_path: Path) -> None:
+    (tmp_path / "weights.bin").write_bytes(np.ones(9, np.float32).tobytes())
+    path = external(tmp_path / "net.onnx", "weights.bin")
+    model = onnx.load_model_from_string(path.read_bytes())
+    (entry,) = (one for one in model.graph.initializer[0].external_data if one.key == key)
+    entry.value = value
+    path.write_bytes(model.SerializeToString())
+    with pytest.raises(Corrupted, match="its weights in another file cannot be read"):
+        load_network(path)
+
+
+def test_the_name_of_a_file_with_a_null_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="which is outside its folder"):
+        load_network(external(tmp_path / "net.onnx", "a\0b"))
+
+
+def test_constants_of_functions_are_checked_too(tmp_path: Path) -> None:
+    """ONNX Runtime would read the file itself."""
+
+    def change(model: onnx.ModelProto) -> None:
+        constant = helper.make_node("Constant", [], ["w"], value=model.graph.initializer[0])
+        tensor = constant.attribute[0].t
+        tensor.data_location = TensorProto.EXTERNAL
+        entry = tensor.external_data.add()
+        entry.key, entry.value = "location", "../secret.bin"
+        opset = helper.make_opsetid("", 18)
+        model.functions.append(helper.make_function("", "Own", [], ["w"], [constant], [opset]))
+
+    with pytest.raises(InvalidInput, match=r"'../secret\.bin', which is outside its folder"):
+        load_network(changed(tmp_path / "net.onnx", change))
+
+
+def test_a_length_that_ends_the_process_of_onnx_runtime_is_refused(tmp_path: Path) -> None:
+    node = helper.make_node("DepthToSpace", ["in"], ["out"], blocksize=2**40)
+    graph = helper.make_graph(
+        [node],
+        "small",
+        [helper.make_tensor_value_info("in", TensorProto.FLOAT, free(1, 2))],
+        [helper.make_tensor_value_info("out", TensorProto.FLOAT, free(1, 2))],
+    )
+    (tmp_path / "net.onnx").write_bytes(helper.make_model(graph).SerializeToString())
+    with pytest.raises(InvalidInput, match=r"blocksize of an operator 'DepthToSpace' .* Use a network whose lengths"):
+        load_network(tmp_path / "net.onnx")
+
+
+def output(path: Path, node: onnx.NodeProto, kind: int) -> Path:
+    """A network of one node, whose output has this type."""
+    values = [
+        helper.make_tensor_value_info(name, type, ["b", 1, "y", "x"])
+        for name, type in (("in", TensorProto.FLOAT), ("out", kind))
+    ]
+    graph = helper.make_graph([node], "small", values[:1], values[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+    model.ir_version = 9
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def test_an_output_of_texts_is_refused(tmp_path: Path) -> None:
+    node = helper.make_node("Cast", ["in"], ["out"], to=TensorProto.STRING)
+    with pytest.raises(InvalidInput, match="is not numbers"):
+        load_network(output(tmp_path / "net.onnx", node, TensorProto.STRING))
+
+
+def test_an_output_that_is_true_or_false_makes_labels(tmp_path: Path) -> None:
+    voxels = np.random.default_rng(3).normal(size=(4, 40, 40)).astype(np.float32)
+    np.save(tmp_path / "scan.npy", voxels)
+    node = helper.make_node("Greater", ["in", "zero"], ["out"])
+    path = output(tmp_path / "net.onnx", node, TensorProto.BOOL)
+    model = onnx.load_model_from_string(path.read_bytes())
+    model.graph.initializer.append(numpy_helper.from_array(np.zeros((), np.float32), "zero"))
+    path.write_bytes(model.SerializeToString())
+    labels, _ = segment(str(tmp_path / "scan.npy"), str(tmp_path / "labels.zarr"), str(path))
+    assert np.array_equal(labels.read() > 0, voxels > 0)

@@ -167,6 +167,8 @@ def _output(
     """The first output, with the axes of the input, and how it is scaled."""
     first, value = tried.inputs[0], model.graph.output[0]
     array = tried.outputs[0]
+    if array.dtype.kind not in "biuf":
+        raise InvalidInput(f"The output of {path} is not numbers.", remedy="Use a network that makes numbers.")
     axes = first.axes if array.ndim == len(first.axes) else guess_axes(path, value.name, array.shape)
     if array.ndim == len(first.axes) - 1 and "c" in first.axes:
         axes = first.axes.replace("c", "")

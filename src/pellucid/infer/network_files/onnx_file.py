@@ -20,6 +20,9 @@ MAX_MODEL_BYTES = 2**31 - 1
 """Of one protobuf message; larger networks have external data."""
 PICKLE_STARTS = (b"PK\x03\x04", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 """PyTorch's zip files, and pickles."""
+LENGTHS = ("blocksize", "dilations", "group", "kernel_shape", "output_padding", "pads", "strides")
+"""Attributes of operators."""
+MAX_LENGTH = 2**20
 DOMAINS = ("", "ai.onnx", "ai.onnx.ml", "com.microsoft")
 
 
@@ -42,8 +45,12 @@ def read_model(path: Path) -> "onnx.ModelProto":
     if not model.graph.input or not model.graph.output or not model.graph.node:
         raise Corrupted(str(path), "it is not a complete ONNX model")
     _check_domains(path, model)
-    if any(list(map(_check_external(path), tensors(model.graph)))):
-        onnx.load_external_data_for_model(model, str(path.resolve().parent))
+    _check_attributes(path, model)
+    if any(list(map(_check_external(path), tensors(model)))):
+        try:
+            onnx.load_external_data_for_model(model, str(path.resolve().parent))
+        except (ValueError, OSError, onnx.checker.ValidationError) as error:
+            raise Corrupted(str(path), "its weights in another file cannot be read") from error
     return model
 
 
@@ -75,16 +82,58 @@ def digest_of(model: "onnx.ModelProto") -> str:
     return hashlib.sha256(model.SerializeToString(deterministic=True)).hexdigest()[:32]
 
 
-def tensors(graph: "onnx.GraphProto") -> Iterator["onnx.TensorProto"]:
-    """Every constant of a graph and of the graphs inside it."""
-    yield from graph.initializer
-    for node in graph.node:
+def tensors(model: "onnx.ModelProto") -> Iterator["onnx.TensorProto"]:
+    """Every constant of a network, of the graphs inside it and of its functions."""
+    for graph in graphs(model.graph):
+        yield from graph.initializer
+        for sparse in graph.sparse_initializer:
+            yield from (sparse.values, sparse.indices)
+    for node in nodes(model):
         for attribute in node.attribute:
             if attribute.HasField("t"):
                 yield attribute.t
             yield from attribute.tensors
-            for inner in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
-                yield from tensors(inner)
+            for sparse in (attribute.sparse_tensor, *attribute.sparse_tensors):
+                yield from (sparse.values, sparse.indices)
+
+
+def nodes(model: "onnx.ModelProto") -> Iterator["onnx.NodeProto"]:
+    """Every node of a network, of the graphs inside it and of its functions."""
+    for graph in graphs(model.graph):
+        yield from graph.node
+    for function in model.functions:
+        for node in function.node:
+            yield node
+            for inner in _graphs_of(node):
+                for graph in graphs(inner):
+                    yield from graph.node
+
+
+def graphs(graph: "onnx.GraphProto") -> Iterator["onnx.GraphProto"]:
+    """A graph and the graphs inside it."""
+    yield graph
+    for node in graph.node:
+        for inner in _graphs_of(node):
+            yield from graphs(inner)
+
+
+def _graphs_of(node: "onnx.NodeProto") -> Iterator["onnx.GraphProto"]:
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs
+
+
+def _check_attributes(path: Path, model: "onnx.ModelProto") -> None:
+    """ONNX Runtime computes with them before it checks them, and some end the process."""
+    for node in nodes(model):
+        for attribute in node.attribute:
+            largest = max((abs(number) for number in (attribute.i, *attribute.ints)), default=0)
+            if attribute.name in LENGTHS and largest > MAX_LENGTH:
+                raise InvalidInput(
+                    f"{attribute.name} of an operator {node.op_type!r} of {path} is {largest}.",
+                    remedy=f"Use a network whose lengths are at most {MAX_LENGTH:,} voxels.",
+                )
 
 
 def _check_domains(path: Path, model: "onnx.ModelProto") -> None:
@@ -104,8 +153,9 @@ def _check_external(path: Path) -> Any:
         if tensor.data_location != tensor.EXTERNAL:
             return False
         named = {entry.key: entry.value for entry in tensor.external_data}.get("location", "")
-        place = (folder / named).resolve()
-        if not named or folder not in place.parents:
+        is_name = bool(named) and "\0" not in named
+        place = (folder / named).resolve() if is_name else folder
+        if folder not in place.parents:
             raise InvalidInput(
                 f"{path} refers to {named!r}, which is outside its folder.",
                 remedy="Put the file of its weights into the folder of the network, and export it again.",

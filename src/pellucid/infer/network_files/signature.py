@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pellucid.box import Shape, triple
-from pellucid.errors import InvalidInput
+from pellucid.errors import Corrupted, InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.infer.network_files.onnx_file import onnx_package
 
@@ -61,7 +61,8 @@ class TensorSignature:
         return np.ascontiguousarray(packed.transpose(order), dtype=self.dtype)
 
     def unpack(self, tensor: Voxels) -> Voxels:
-        """From this tensor's axes to (window, channel, z, y, x)."""
+        """From this tensor's axes to (window, channel, z, y, x). Booleans become 0 and 1, which can be compared."""
+        tensor = tensor.astype(np.uint8) if tensor.dtype == np.bool_ else tensor
         letters = [letter for letter in "bczyx" if letter in self.axes]
         ordered = tensor.transpose([self.axes.index(letter) for letter in letters])
         for axis, letter in enumerate("bczyx"):
@@ -72,7 +73,6 @@ class TensorSignature:
 
 def read_tensor(path: str, value: "onnx.ValueInfoProto", axes: str | None) -> TensorSignature:
     """The signature of an input or output of a graph; axes are guessed where they are not given."""
-    onnx = onnx_package()
     kind = value.type.tensor_type
     if not kind.HasField("shape") or kind.elem_type == 0:
         raise InvalidInput(
@@ -89,8 +89,15 @@ def read_tensor(path: str, value: "onnx.ValueInfoProto", axes: str | None) -> Te
             remedy="Export the network with a free or a smaller window.",
         )
     letters = parse_axes(path, value.name, axes, shape) if axes else guess_axes(path, value.name, shape)
-    dtype = str(onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type))
-    return TensorSignature(value.name, letters, shape, dtype)
+    return TensorSignature(value.name, letters, shape, _dtype(path, value))
+
+
+def _dtype(path: str, value: "onnx.ValueInfoProto") -> str:
+    try:
+        dtype = str(onnx_package().helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type))
+    except KeyError:
+        raise Corrupted(path, f"the type of its tensor {value.name!r} is unknown") from None
+    return dtype
 
 
 def parse_axes(path: str, name: str, axes: str, shape: tuple[int | None, ...]) -> str:
