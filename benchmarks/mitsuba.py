@@ -35,7 +35,7 @@ DENSEST = 0.2
 
 def main() -> None:
     given = options("Paths of light beside Mitsuba's.")
-    size, paths = (128, 16) if given.is_quick else (256, 64)
+    size, paths = (128, 8) if given.is_quick else (128, 64)
     voxels, name = volume()
     cloud, rows = cloud_of(voxels, DENSEST), list[Row]()
     with tempfile.TemporaryDirectory() as folder:

@@ -105,7 +105,9 @@ class DeviceRenderer:
         kernel, arguments = (
             self._kernel(scene, layers, volumes, bool(canvas.lights)) if layers else (surfaces.draw_surfaces, [])
         )
-        prepare_all({kernel: 64 if self.device.is_cuda else None, pixels.to_bytes: None}, self.device)
+        prepare_all(
+            {kernel: 64 if self.device.is_cuda else None, pixels.kernel_for(self.device.is_cuda): None}, self.device
+        )
         color = warp.empty(size, dtype=warp.vec4, device=self.device.name)
         depth = warp.empty(size, dtype=warp.float32, device=self.device.name)
         drawn = [kernel, arguments, color, depth]

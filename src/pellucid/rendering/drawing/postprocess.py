@@ -8,7 +8,7 @@ Images are added and made bytes on the device, from which a quarter of the bytes
 
 from typing import Any
 
-from pellucid.device import Device, launch, runtime, synchronize
+from pellucid.device import Device, LaunchRange, launch, runtime, synchronize
 from pellucid.device.pinned_memory import to_host
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.annotations import annotated
@@ -81,6 +81,8 @@ def _to_host(
     behind = warp.vec4(red * opacity, green * opacity, blue * opacity, opacity)
     rgba = warp.empty(color.shape, dtype=warp.vec4ub, device=device.name)
     far = warp.empty(color.shape, dtype=warp.float32, device=device.name)
-    launch(pixels.to_bytes, color.shape, [color, depth, behind, NOTHING_THERE], [rgba, far], device)
+    height, width = color.shape
+    shape = LaunchRange((height, width)) if device.is_cuda else LaunchRange((height,), heft=width)
+    launch(pixels.kernel_for(device.is_cuda), shape, [color, depth, behind, NOTHING_THERE], [rgba, far], device)
     as_bytes, as_depth = to_host([rgba, far], device, is_waiting=False)
     return as_bytes, as_depth
