@@ -15,7 +15,7 @@ from pellucid.rendering.drawing import packing
 from pellucid.rendering.light import Light
 from pellucid.rendering.reference import classification
 from pellucid.rendering.renderer import Renderer
-from pellucid.rendering.scene import Scene, Transform, VolumeLayer
+from pellucid.rendering.scene import Isosurface, Scene, Transform, VolumeLayer
 from pellucid.rendering.transfer import Edges, TransferFunction, summed
 from pellucid.volume.volume import Volume
 from tests.rendering.test_against_reference import CAMERA, TRANSFER, psnr
@@ -186,3 +186,16 @@ def test_edges_are_checked(wrong: dict[str, object]) -> None:
 def test_a_scene_keeps_them() -> None:
     scene = Scene((VolumeLayer("scan.zarr", replace(TRANSFER, edges=EDGES, is_preintegrated=True)),))
     assert Scene.from_json(scene.to_json()) == scene
+
+
+@pytest.mark.parametrize("changes", [{}, {"shading": "gradient"}, {"mode": "isosurface"}])
+def test_the_narrowest_range_of_values_is_drawn(renderer: Renderer, ball: Volume, changes: dict[str, object]) -> None:
+    """A page may send any two numbers; a multiple of this difference is 0. Nearly all values are above the range, so
+    that the image is that of a range below them."""
+    surfaces = {"isosurfaces": (Isosurface(100.0),)} if "mode" in changes else {}
+    images = [
+        renderer.render(scene_of(ball, replace(TRANSFER, value_range=(0.0, high)), **changes, **surfaces), 64, 48).rgba
+        for high in (5e-324, 1e-30)
+    ]
+    assert images[1][..., :3].any()
+    assert difference(*images) < 1

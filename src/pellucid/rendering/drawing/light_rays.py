@@ -112,7 +112,8 @@ def surface_factor(layer: VolumeLayer, voxel: float) -> float:
     the end of a label."""
     low, high = layer.transfer.value_range
     is_firm = layer.mode == "isosurface" or layer.labels is not None
-    return FAR_AWAY / (high - low) * voxel if is_firm else voxel / (SURFACE * (high - low))
+    # Divided twice: a multiple of the narrowest range is 0.
+    return FAR_AWAY / (high - low) * voxel if is_firm else voxel / SURFACE / (high - low)
 
 
 def taken_light(layer: VolumeLayer, step: float) -> tuple[Voxels, float, float]:
