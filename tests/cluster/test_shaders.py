@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pellucid.box import Box, Shape, triple
@@ -66,6 +66,7 @@ def test_what_opengl_is_here(group: WorkerGroup) -> None:
     assert (recv_gpu(block) == CUBE).all()
 
 
+@example(seed=262143)  # uint8, between 97 and 98
 @settings(max_examples=15)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_a_shader_sees_the_values_of_a_block(group: WorkerGroup, seed: int) -> None:
@@ -75,9 +76,10 @@ def test_a_shader_sees_the_values_of_a_block(group: WorkerGroup, seed: int) -> N
     z, y, x = (int(random.integers(0, n)) for n in voxels.shape)
     found = pixel(send_gpu(voxels, halo=int(random.integers(0, 3))), (x, y, z))
     assert found.tolist() == pytest.approx([voxels[z, y, x]] * 4 + [7], rel=1e-5)
-    if x:  # Between two voxels: the mean.
+    if x:  # Between two voxels: the mean. Mesa mixes texels of 8 bits in 8 bits.
         expected = float(voxels[z, y, x - 1 : x + 1].astype(float).mean())
-        assert pixel(send_gpu(voxels), (x - 0.5, y, z))[0] == pytest.approx(expected, rel=1e-5)
+        rounding = 0.5001 if voxels.itemsize == 1 else 0.0
+        assert pixel(send_gpu(voxels), (x - 0.5, y, z))[0] == pytest.approx(expected, rel=1e-5, abs=rounding)
 
 
 def test_shaders_run_after_functions_in_one_round_trip_and_on_every_version(group: WorkerGroup) -> None:
