@@ -1,5 +1,7 @@
 """Networks on their way to ONNX and back: the same values, whatever runs them."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -305,6 +307,32 @@ def test_a_region_is_read_into_the_memory_of_the_runtime(tmp_path: Path, monkeyp
     predictor.predict(source, Box((1, 0, 0), (3, 20, 24)), OutputRule("values"))
     assert seen[0].voxels is made[0] and len(made) == 1
     np.testing.assert_array_equal(seen[0].voxels, np.stack([values[1:], values[1:] // 2]))
+
+
+def test_regions_are_read_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that the device can begin with the first of them."""
+    form = UNetForm(channels=1, width=4, depth=1)
+    (tmp_path / "a.onnx").write_bytes(to_onnx(filled(form), 1, 1, 2))
+    network = load_network(tmp_path / "a.onnx")
+    meeting = threading.Barrier(2)
+    together: list[bool] = []
+
+    class Source(VolumeSource):
+        def read(self, box: Box, allocate: Any = np.empty) -> Any:
+            try:
+                meeting.wait(0.3)
+                together.append(True)
+            except threading.BrokenBarrierError:
+                together.append(False)
+            return super().read(box, allocate)
+
+    source = Source([Volume.from_array(np.ones((4, 20, 24), np.uint16))])
+    runtime = TorchRuntime(onnx.load_from_string(network.model), "cpu")
+    predictor = Predictor(network, Windows((1, 20, 24), (0, 4, 4), network.step), runtime, (ValueStatistics(),))
+    boxes = [Box((z, 0, 0), (z + 1, 20, 24)) for z in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        assert len(list(pool.map(lambda box: predictor.predict(source, box), boxes))) == 4
+    assert together == [False] * 4
 
 
 def test_what_is_not_computed_on_the_device_is_left_to_the_host() -> None:

@@ -22,7 +22,7 @@ from pellucid.learn.training.batches import Batches
 from pellucid.learn.training.curve import read_curve
 from pellucid.learn.training.devices import to_channels_last
 from pellucid.learn.training.event_files import EventFile, crc32c
-from pellucid.learn.training.loop import TrainingLoop
+from pellucid.learn.training.loop import TrainingLoop, convolutions_for
 from pellucid.learn.training.objective import Batch
 from pellucid.learn.training.options import LearningControl, LearningOptions
 from pellucid.learn.training.replicas import Replicas
@@ -122,6 +122,17 @@ def test_a_batch_in_parts_teaches_the_same(parts: int) -> None:
 def test_a_batch_that_cannot_be_divided_is_refused() -> None:
     with pytest.raises(InvalidInput, match="A batch of 4 cannot be divided into 3 parts"):
         LearningOptions(batch=4, accumulation=3)
+
+
+@pytest.mark.parametrize(
+    ("device", "edge", "is_tried"), [("cuda", 512, True), ("cuda:1", 2216, False), ("cpu", 64, False)]
+)
+def test_algorithms_are_tried_for_small_batches_only(device: str, edge: int, is_tried: bool) -> None:
+    """With large ones, what is tried takes more memory than the training."""
+    batch = (torch.empty(1).expand(1, 11, edge, edge),)
+    with convolutions_for(batch, device):
+        assert torch.backends.cudnn.benchmark == is_tried
+    assert not torch.backends.cudnn.benchmark
 
 
 def test_a_time_limit_pauses_and_the_next_run_continues(tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ class Predictor:
     statistics: Statistics
     batch: int = 1
     turn: threading.Lock = field(default_factory=threading.Lock)
+    reading: threading.Lock = field(default_factory=threading.Lock)
     cache: WindowCache = field(default_factory=lambda: WindowCache(DEFAULT_CACHE_BYTES))
 
     def predict(self, source: VoxelSource, box: Box, finish: Finish | None = None) -> Voxels:
@@ -65,10 +66,12 @@ class Predictor:
         return results[0]
 
     def _read(self, source: VoxelSource, region: Box) -> Voxels:
-        """Into memory from which it gets to the device fastest."""
+        """Into memory from which it gets to the device fastest. One region after the other, which many threads read:
+        the device begins with the first while they read the second."""
         runtime = self.runtime
         if isinstance(source, VolumeSource) and isinstance(runtime, RegionRuntime) and takes_regions(self.network):
-            return source.read(region, runtime.host_array)
+            with self.reading:
+                return source.read(region, runtime.host_array)
         return source.read(region)
 
     def _on_device(self, voxels: Voxels, region: Box, box: Box, shape: Shape, finish: Finish | None) -> Voxels | None:

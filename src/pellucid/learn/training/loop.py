@@ -11,7 +11,7 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from math import gcd
 from typing import Any
@@ -38,6 +38,9 @@ from pellucid.neural.training import network_arrays
 
 MIN_COMPILED_STEPS = 200
 """Compiling takes as long as some hundred steps."""
+MAX_TRIED_VOXELS = 2**21
+"""Of a batch. With larger ones, algorithms that are only tried take far more memory than the training: 33 GB where 9
+were enough, for a patch of 2216²."""
 MAX_SEED = 2**63
 PREVIEW_S = 4.0
 MAX_PREVIEW_SHARE = 0.05
@@ -70,8 +73,7 @@ def train(
     control, replicas = control or LearningControl(), replicas or Replicas()
     folder.path.mkdir(parents=True, exist_ok=True)
     loop = TrainingLoop(objective, options, device, replicas)
-    quick = fast_convolutions() if device.startswith("cuda") else nullcontext()
-    with quick, torch_threads(control.threads), _Recorder.opened(loop, folder) as recorder:
+    with torch_threads(control.threads), _Recorder.opened(loop, folder) as recorder:
         deadline = time.monotonic() + control.time_limit_s
         batches = Batches(objective.samples, options, replicas, is_pinned=device.startswith("cuda"))
         with batches.from_step(loop.steps, control.loaders) as made:
@@ -135,12 +137,14 @@ class TrainingLoop:
         torch.manual_seed((self.options.seed * 1_000_003 + self.steps) % MAX_SEED)
         for part in self.objective.parts.values():
             part.train()
-        losses = [self.objective.losses(part) for part in _divided(batch, self._parts)]
+        parts = _divided(batch, self._parts)
+        losses = [self.objective.losses(part) for part in parts]
         found = {}
-        while (one := self._learn(losses)) is not None:
-            name, loss = one
-            self._descend(name)
-            found[name] = loss
+        with convolutions_for(parts[0], self.device):
+            while (one := self._learn(losses)) is not None:
+                name, loss = one
+                self._descend(name)
+                found[name] = loss
         self.steps += 1
         return found
 
@@ -208,6 +212,13 @@ class TrainingLoop:
     def _networks(self) -> dict[str, nn.Module]:
         averages = {f"average/{name}": average.network for name, average in self._averages.items()}
         return {**{f"part/{name}": part for name, part in self.objective.parts.items()}, **averages}
+
+
+def convolutions_for(batch: Batch, device: str) -> AbstractContextManager[None]:
+    """Trying cuDNN's algorithms is for batches whose workspaces are small, and not for validation, which is rare."""
+    voxels = batch[0][:, :1].numel()
+    is_tried = device.startswith("cuda") and voxels <= MAX_TRIED_VOXELS
+    return fast_convolutions() if is_tried else nullcontext()
 
 
 def _divided(batch: Batch, count: int) -> list[Batch]:
