@@ -247,6 +247,16 @@ def test_thick_slices_are_restored_by_what_is_learnt_within_them(tmp_path: Path)
     assert psnr(truth, made, span) > psnr(truth, degradation.interpolate(thick), span) + 0.5
 
 
+@pytest.mark.parametrize("slices", [1, 3, 20])
+def test_a_volume_that_is_all_held_out_is_too_thin(slices: int) -> None:
+    """A smaller patch, which samples that do not fit are told to take, would not help."""
+    options = SuperResolutionOptions(Degradation((4, 1, 1)), width=1, patch=(16, 16, 16), l1=LEARNING)
+    with pytest.raises(
+        InvalidInput, match=rf"A volume of {slices} slices is too thin: 20 slices are held out .* 36 slices"
+    ):
+        divided(Box.whole((slices, 64, 64)), options)
+
+
 def test_samples_of_thick_slices_are_in_their_planes() -> None:
     """The axis that is degraded is y or x; slices stay apart."""
     options = SuperResolutionOptions(width=1, patch=(3, 8, 8), l1=LEARNING, is_anisotropic=True).fitted("cpu")

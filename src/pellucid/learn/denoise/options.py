@@ -66,8 +66,8 @@ PRESETS = {
     ),
 }
 """fast: ours. spring8: patches, channels, epochs, batch and rate as published for SPring-8's tool; the optimiser is not
-published, and SGD with momentum is our choice. The two patches of a batch are computed one after the other: together
-they took 33 GB of a GPU."""
+published, and SGD with momentum is our choice. The two patches of a batch are computed one after the other, which
+takes half of the memory."""
 
 
 def preset(name: str) -> DenoiseOptions:

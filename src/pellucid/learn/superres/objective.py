@@ -190,6 +190,11 @@ def divided(box: Box, options: SuperResolutionOptions) -> tuple[Box, Box]:
     least = 1 if options.is_anisotropic else MIN_HELD_OUT * factor[0]
     count = max(least, round(options.held_out * box.shape[0]) // factor[0] * factor[0])
     border = box.stop[0] - count
+    if border <= box.start[0]:
+        raise InvalidInput(
+            f"A volume of {box.shape[0]} slices is too thin: {count} slices are held out to measure the result.",
+            remedy=f"Use at least {count + patch[0]} slices, or a smaller --factor along z.",
+        )
     learnt = Box(box.start, (border, *box.stop[1:]))
     if any(n < p for n, p in zip(learnt.shape, patch, strict=True)):
         raise InvalidInput(
