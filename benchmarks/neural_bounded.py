@@ -59,9 +59,10 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
     parser.add_argument("--parts", type=Path, metavar="FOLDER", help="where results are kept (default: nowhere)")
     parser.add_argument("--until", type=float, default=float("inf"), metavar="SECONDS", help="start nothing later")
+    parser.add_argument("--sizes", nargs="+", type=int, metavar="BYTES", default=FIELD_BYTES, help="of the fields")
     given = parser.parse_args()
     names = ("smooth32",) if given.quick else (*SCANS, "smooth256")
-    sizes, steps = ((16_384,), 60) if given.quick else (FIELD_BYTES, None)
+    sizes, steps = ((16_384,), 60) if given.quick else (tuple(given.sizes), None)
     cases = [Case(name, bound, size, steps) for name in names for bound in BOUNDS for size in sizes]
     with tempfile.TemporaryDirectory() as folder:
         with_entry_points(Path(folder) / "site")
@@ -129,8 +130,11 @@ def bounded_rows(case: Case, folder: Path, fields: Path, deadline: float) -> lis
 
 def residual_bytes(source: Path, base: Path, bound: float) -> int:
     """Of what a field lacks, coded as ``compress --max-error`` codes it and checked on every voxel."""
+    decoded = source.with_name(f"{base.stem}.decoded.npy")
     with open_volume(source) as volume, closing(NeuralReader(base)) as reader:
-        values = reader.volume.values(volume.box)
+        if not decoded.exists():  # Other bounds need them too.
+            np.save(decoded, reader.volume.values(volume.box))
+        values = np.load(decoded)
         _, sections = code_residual(volume, lambda box: values[box.slices].copy(), bound)
     return sum(len(data) + SECTION_ENTRY for data in sections.values())
 

@@ -58,6 +58,29 @@ def test_a_model_that_takes_too_many_bytes_is_trained_again(tmp_path: Path, monk
     assert psnr[1] > psnr[0] + 1, psnr
 
 
+@pytest.mark.parametrize("is_limited", [False, True])
+def test_a_model_that_leaves_bytes_unused_is_rounded_less(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_limited: bool
+) -> None:
+    """And one whose steps were given has no more of them."""
+    monkeypatch.setattr("pellucid.neural.fitting.BITS", 8.0)
+    monkeypatch.setattr("pellucid.neural.fitting.CPU_STEPS", 400)
+    np.save(tmp_path / "a.npy", np.random.default_rng(0).random((16, 15, 14), np.float32))
+    reports = []
+    for refits in (0, 3):
+        monkeypatch.setattr("pellucid.neural.fitting.MAX_REFITS", refits)
+        options = CompressionOptions(size=9000, steps=400 if is_limited else None, batch=512, device="cpu")
+        reports.append(compress(tmp_path / "a.npy", tmp_path / f"{refits}.plf", options))
+    few, all_ = reports
+    assert few.file_bytes < 0.85 * 9000
+    if is_limited:
+        assert (all_.file_bytes, all_.training.steps) == (few.file_bytes, 400)
+    else:
+        assert few.file_bytes + 400 < all_.file_bytes <= 9000
+        assert all_.training.steps == 500
+        assert all_.quality.psnr > few.quality.psnr + 0.1
+
+
 def test_a_field_opens_like_the_volume(compressed: tuple[Any, Path, Any]) -> None:
     array, path, report = compressed
     with pl.open(path) as volume:

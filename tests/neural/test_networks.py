@@ -172,12 +172,12 @@ def test_features_are_rounded_one_after_the_other_and_stay_so() -> None:
     network = make_network("pyramid", 1 << 12, (12, 12, 12))
     trainer = Trainer(network, TrainingOptions(batch=256, rounding=0.3))
     groups, found = network.grid_groups(), []
-    ranks = torch.cat([one.flatten() for one in trainer._ranks])
     shares = [0.45, 0.66, 0.66, 0.66, 0.8, 0.95]
     for step in range(40):
         trainer.step(samples, step, 0.0)
     for step, progress in enumerate(shares):
         trainer.step(samples, step, progress)
+        ranks = torch.cat([one.flatten() for one in trainer._ranks])
         whole = torch.cat([(one.features / trainer_steps(trainer, one)).detach().flatten() for one in groups])
         is_rounded = (whole - whole.round()).abs() < 1e-3
         assert float(is_rounded.float().mean()) == pytest.approx(rounded_share(progress), abs=0.05)

@@ -31,8 +31,10 @@ from pellucid.neural.training import OnStep, Training, TrainingOptions, network_
 from pellucid.neural.training_watch import Snapshots
 from pellucid.volume.volume import Volume
 
-BITS = 4.2
-"""Bits that a parameter takes in the file, about."""
+BITS, BITS_OF_MANY = 4.2, 3.6
+"""Bits that a parameter takes in the file, about; and in a file of more than MANY_BYTES, where a coder learns more. At
+131 kB, four scans took 2.9 to 3.6."""
+MANY_BYTES = 50_000
 ROUNDING, CODING_WEIGHT = 0.3, 0.1
 """The step of features relative to their root mean square; and how much the bits that they take count while they are
 trained. A crop of 64³ voxels of engine, 2^14 features, 2500 steps: 38.42 dB at 4.01 bits a feature, of 39.46 dB with
@@ -42,7 +44,7 @@ FINE = 1e-4
 WEIGHT_LEVELS, FINE_WEIGHT_LEVELS, MANY_FEATURES = 400, 1600, 1 << 16
 """Steps between zero and the largest weight of a layer; of a field with many features, in which weights are few. With
 400, 131 kB of a scan of an engine have 47.11 dB, with 1600 47.27 dB, with exact weights 47.28 dB."""
-CPU_BATCH = 1 << 12
+CPU_BATCH, CPU_STEPS = 1 << 12, 4_000
 OWN_MODELS = ("adaptive", "pyramid")
 """Models that may have a spline; published ones stay as they are."""
 MIN_SPLINE_SIZE = 1 << 14
@@ -53,6 +55,9 @@ WARM_RATE = 0.003
 MAX_REFITS, REFIT_SHARE, REFIT_RATE = 3, 0.25, 0.005
 """Where a trained model takes too many bytes: how often, and for which part of its steps, it is trained again with
 larger steps of its features. Rounding them once more without that costs far more quality."""
+MIN_USED, FINEST = 0.95, 0.4
+"""A model that takes less than this part of its bytes is trained again with smaller steps, times this at least, unless
+its time or the number of its steps was given."""
 
 
 @dataclass(frozen=True)
@@ -131,20 +136,33 @@ def fit(volume: Volume, request: FittingRequest, device: torch.device, path: Pat
     known = list(request.start.steps.grids) if request.start else training.rounding_steps
     grids = known or rounding_steps(network.grid_groups(), relative)
     trained = _Trained(_field(network, request, spline), grids, training, spline)
-    for _ in range(MAX_REFITS):
-        factor = _too_large(request, trained)
-        if factor <= 1:
-            break
-        grids = [step * factor for step in grids]
-        again = _train(network, samples, snapshots, request, None, tuple(grids))
-        training = Training(training.steps + again.steps, training.seconds + again.seconds, training.losses, grids)
-        trained = _Trained(_field(network, request, spline), grids, training, spline)
+    trained = _refitted(network, samples, snapshots, request, trained)
+    training, grids = trained.training, trained.grids
     fitted, scale = _rounded_to_size(request, trained)
     facts = np.array([training.steps, training.seconds, scale], np.float64)
     kept = {"facts": facts, "losses": np.array(training.losses), "grids": np.array(grids), **_spline_arrays(spline)}
     save_arrays(path, {**network_arrays(network), **kept})
     checkpoint.remove()
     return fitted
+
+
+def _refitted(
+    network: FieldNetwork, samples: Samples, snapshots: Snapshots, request: FittingRequest, trained: _Trained
+) -> _Trained:
+    """A trained model with other steps of its features, where it would take too many bytes, or leave many unused."""
+    for attempt in range(MAX_REFITS):
+        factor, before = _change_of_steps(request, trained, attempt), trained.training
+        if factor == 1 or (factor < 1 and attempt):
+            break
+        kept = {name: tensor.clone() for name, tensor in network.state_dict().items()} if factor < 1 else {}
+        grids = [step * factor for step in trained.grids]
+        again = _train(network, samples, snapshots, request, None, tuple(grids))
+        if kept and again.losses[-1:] >= before.losses[-1:]:
+            network.load_state_dict(kept)
+            break
+        training = Training(before.steps + again.steps, before.seconds + again.seconds, before.losses, grids)
+        trained = _Trained(_field(network, request, trained.spline), grids, training, trained.spline)
+    return trained
 
 
 def load_fitted(request: FittingRequest, path: Path) -> Fitted | None:
@@ -226,14 +244,17 @@ def _rounded_to_size(request: FittingRequest, trained: _Trained) -> tuple[Fitted
     raise InvalidInput(f"No field of {request.size:,} bytes could be made.", remedy="Use a larger size.")
 
 
-def _too_large(request: FittingRequest, trained: _Trained) -> float:
-    """What the steps of features have to be multiplied by for a model to have its size; 1 where it has."""
-    options = request.options
-    size = _coded_size(_rounded_by(request, trained, 1.0), request.start)
-    if not (options.must_fit and options.is_rounded and trained.field.grids) or request.start or size <= request.size:
+def _change_of_steps(request: FittingRequest, trained: _Trained, attempt: int) -> float:
+    """What the steps of features have to be multiplied by for a model to take its bytes; 1 where it does. From attempt
+    to attempt it aims at a little less: trained again, features grow."""
+    options, features = request.options, sum(grid.features.size for grid in trained.field.grids)
+    if not (options.must_fit and options.is_rounded and features) or request.start:
         return 1.0
-    features = sum(grid.features.size for grid in trained.field.grids)
-    return 2.0 ** (8 * (size - 0.99 * request.size) / features)
+    size = _coded_size(_rounded_by(request, trained, 1.0), request.start)
+    is_limited = options.steps is not None or options.seconds is not None
+    if size <= request.size and (is_limited or size >= MIN_USED * request.size):
+        return 1.0
+    return max(2.0 ** (8 * (size - (0.99 - 0.03 * attempt) * request.size) / features), FINEST)
 
 
 def _coded_size(fitted: Fitted, start: Fitted | None) -> int:
@@ -268,7 +289,7 @@ def _samples(volume: Volume, box: Box, value_range: tuple[float, float], device:
 def _parameters_for(size: int) -> int:
     """About how many parameters of the grids fit beside the decoder, whose width models.py chooses, and transforms."""
     decoder = 9500 if size > 50_000 else 7500 if size > 24_000 else 3000 if size > 7_450 else 1600
-    return max(512, int((size - decoder) * 8 / BITS))
+    return max(512, int((size - decoder) * 8 / (BITS if size < MANY_BYTES else BITS_OF_MANY)))
 
 
 def _train(
@@ -281,7 +302,7 @@ def _train(
 ) -> Training:
     """again: steps of the grids, to which features of a trained network are to be rounded."""
     options, on_gpu = request.options, next(network.parameters()).is_cuda
-    steps = options.steps or (12_000 if on_gpu else 4_000)
+    steps = options.steps or (12_000 if on_gpu else CPU_STEPS)
     training = TrainingOptions(
         steps=steps if options.seconds is None else max(steps, 1_000_000 if options.steps is None else steps),
         batch=options.batch or (1 << 17 if on_gpu else CPU_BATCH),

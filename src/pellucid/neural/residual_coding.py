@@ -19,6 +19,7 @@ from pellucid.formats.neural_field.residual import (
     coded_brick,
     coding_bound,
     decoded_brick,
+    replaces_field,
     section_name,
 )
 from pellucid.neural.quality import Quality, measure
@@ -61,8 +62,10 @@ def code_residual(
     sections = {}
     with progress.task("Coding the residual", total=math.prod(volume.shape), unit="voxels") as bar:
         for box in brick_boxes(volume.shape, RESIDUAL_BRICK):
-            lacks = (volume.read(box).astype(np.float64) - field_values(box)).astype(np.float32)
-            sections[section_name(box, t)] = coded_brick(lacks, bound)
+            voxels = volume.read(box).astype(np.float64)
+            lacks = (voxels - field_values(box)).astype(np.float32)
+            exact = voxels.astype(np.float32)
+            sections[section_name(box, t)] = coded_brick(lacks, bound, exact if np.array_equal(exact, voxels) else None)
             bar.advance(box.size)
     bricks = {box.start: box for box in brick_boxes(volume.shape, RESIDUAL_BRICK)}
 
@@ -71,8 +74,10 @@ def code_residual(
         for brick in bricks.values():
             shared = brick.intersect(box)
             if not shared.is_empty:
-                found = decoded_brick(sections[section_name(brick, t)], brick.shape)
-                values[shared.relative_to(box.start).slices] += found[shared.relative_to(brick.start).slices]
+                data = sections[section_name(brick, t)]
+                found = decoded_brick(data, brick.shape)[shared.relative_to(brick.start).slices]
+                inside = shared.relative_to(box.start).slices
+                values[inside] = found if replaces_field(data) else values[inside] + found
         return np.asarray(to_voxel_type(values, volume.dtype))
 
     quality = measure(volume, read)

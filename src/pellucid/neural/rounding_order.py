@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from pellucid.neural.network import FieldNetwork, GridGroup
+from pellucid.neural.network import FieldNetwork
 from pellucid.neural.samples import Samples
 
 PROBES = 16
@@ -23,7 +23,7 @@ CHANCE = 0.3
 
 
 def rounding_ranks(network: FieldNetwork, samples: Samples, points: int) -> list[Tensor]:
-    """For every grid group, the ranks of its features: near 0 for those that are rounded first, at most 1.
+    """For every grid group, the ranks of its features: 0 for the one that is rounded first, and below 1.
 
     A feature matters as the square of what a step of it, which is a part of the root mean square of its grid, changes
     the values by, summed over all points. Random signs of the points give that sum in the mean of a few probes.
@@ -38,8 +38,14 @@ def rounding_ranks(network: FieldNetwork, samples: Samples, points: int) -> list
         signs = torch.randint(0, 2, values.shape, generator=generator, device=values.device) * 2.0 - 1.0
         found = torch.autograd.grad((values * signs).sum(), [group.features for group in groups])
         totals = [total + gradient.square() for total, gradient in zip(totals, found, strict=True)]
-    places = _places(totals, groups)
-    return [(1 - CHANCE) * own + CHANCE * one for own, one in zip(places, random_ranks(network), strict=True)]
+    axes = (1, 2, 3, 4)
+    matter = [
+        total * group.features.detach().square().mean(axes, keepdim=True)
+        for total, group in zip(totals, groups, strict=True)
+    ]
+    places = _places([-one for one in matter])
+    chances = random_ranks(network)
+    return _places([(1 - CHANCE) * own + CHANCE * one for own, one in zip(places, chances, strict=True)])
 
 
 def random_ranks(network: FieldNetwork) -> list[Tensor]:
@@ -52,15 +58,10 @@ def random_ranks(network: FieldNetwork) -> list[Tensor]:
     ]
 
 
-def _places(totals: Sequence[Tensor], groups: Sequence[GridGroup]) -> list[Tensor]:
-    """Places, 0 to 1, in the order of how much features matter, of all groups together."""
-    axes = (1, 2, 3, 4)
-    matter = [
-        (total * group.features.detach().square().mean(axes, keepdim=True)).reshape(-1)
-        for total, group in zip(totals, groups, strict=True)
-    ]
-    order = torch.argsort(torch.cat(matter), descending=True, stable=True)
+def _places(numbers: Sequence[Tensor]) -> list[Tensor]:
+    """Places, 0 to below 1, in the order of all numbers together."""
+    order = torch.argsort(torch.cat([one.reshape(-1) for one in numbers]), stable=True)
     places = torch.empty(len(order), device=order.device)
-    places[order] = torch.linspace(0, 1, len(order), device=order.device)
-    parts = places.split([len(one) for one in matter])
-    return [part.reshape(group.features.shape) for part, group in zip(parts, groups, strict=True)]
+    places[order] = torch.arange(len(order), device=order.device) / len(order)
+    parts = places.split([one.numel() for one in numbers])
+    return [part.reshape(one.shape) for part, one in zip(parts, numbers, strict=True)]

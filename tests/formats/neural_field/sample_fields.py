@@ -73,13 +73,21 @@ def steps(field: NeuralField) -> Steps:
     return Steps((STEP,) * len(field.grids), (STEP,) * len(field.hash_levels), weights, spline)
 
 
-def write_volume(path: Path, volume: NeuralVolume, truth: Floats | None = None, bound: float = 0.1) -> Path:
-    """A file; with the true values, one that has a residual."""
+def write_volume(
+    path: Path,
+    volume: NeuralVolume,
+    truth: Floats | None = None,
+    bound: float = 0.1,
+    *,
+    are_voxels_coded: bool = False,
+) -> Path:
+    """A file; with the true values, one that has a residual. are_voxels_coded: instead of it, where that is shorter."""
     header, sections = to_sections(volume, tuple(steps(placed.field) for placed in volume.fields))
     if truth is not None:
         values = volume.values(Box.whole(volume.shape))
         header["residual"] = {"bound": bound, "tolerance": 0.0, "brick": 8}
         for box in brick_boxes(volume.shape, 8):
-            sections[section_name(box)] = coded_brick(truth[box.slices] - values[box.slices], bound)
+            voxels = truth[box.slices] if are_voxels_coded else None
+            sections[section_name(box)] = coded_brick(truth[box.slices] - values[box.slices], bound, voxels)
     write_file(path, header, sections)
     return path

@@ -1,5 +1,6 @@
 """Residuals keep their bound at every voxel, and are read brick by brick."""
 
+from contextlib import closing
 from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any
@@ -15,11 +16,13 @@ from pellucid.errors import Corrupted
 from pellucid.formats.neural_field import residual as residual_module
 from pellucid.formats.neural_field.container import FileSections, write_file
 from pellucid.formats.neural_field.field import Floats
+from pellucid.formats.neural_field.format import NeuralReader
 from pellucid.formats.neural_field.residual import (
     brick_boxes,
     coded_brick,
     coding_bound,
     decoded_brick,
+    replaces_field,
     section_name,
 )
 from pellucid.formats.neural_field.stored_volume import to_sections
@@ -51,6 +54,42 @@ def test_a_brick_within_the_bound_takes_no_bytes() -> None:
     assert coded_brick(values, 0.5) == b""
     assert coded_brick(values, 0.4) != b""
     assert not decoded_brick(b"", (3, 3, 3)).any()
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(-2, 0.5), st.floats(0, 2))
+@settings(max_examples=20, deadline=None)
+def test_voxels_replace_a_field_that_only_adds_noise(seed: int, exponent: float, noise: float) -> None:
+    """The bound holds either way, in no more bytes than without the voxels."""
+    random, bound = np.random.default_rng(seed), 10.0**exponent
+    voxels = np.rint(4 * random.normal(size=(16, 18, 17))).astype(np.float32)
+    field = (noise * random.normal(size=voxels.shape)).astype(np.float32)
+    data = coded_brick(voxels - field, bound, voxels)
+    found = decoded_brick(data, voxels.shape) + (0 if replaces_field(data) else field)
+    assert np.abs(found.astype(np.float64) - voxels).max() <= bound * (1 + 1e-5) + 1e-5
+    assert len(data) <= len(coded_brick(voxels - field, bound))
+
+
+def test_a_file_with_bricks_that_replace_its_field(tmp_path: Path) -> None:
+    """Its voxels are within the bound, read whole or in parts, and as what is added to the field's values."""
+    random = np.random.default_rng(3)
+    volume = whole_volume(plain_field(3), (20, 17, 13))
+    values = volume.values(Box.whole(volume.shape))
+    truth = (0.05 * random.normal(size=volume.shape)).astype(np.float32)
+    truth[:8] = values[:8] + 0.3 * truth[:8]
+    path = write_volume(tmp_path / "a.plf", volume, truth, bound=0.01, are_voxels_coded=True)
+    with closing(NeuralReader(path)) as reader:
+        whole = np.empty(volume.shape, np.float32)
+        reader.read(Box.whole(volume.shape), whole)
+        assert np.abs(whole - truth).max() <= 0.01 + 1e-5
+        fields, residual = reader.neural_at(0)
+        assert residual is not None
+        box = Box((5, 3, 2), (19, 12, 11))
+        part = np.empty(box.shape, np.float32)
+        reader.read(box, part)
+        assert np.array_equal(part, whole[box.slices])
+        assert np.allclose(fields.values(box) + residual(box), part, atol=1e-5)
+    kinds = {replaces_field(FileSections(path).read(section_name(one))) for one in brick_boxes(volume.shape, 8)}
+    assert kinds == {False, True}
 
 
 @pytest.mark.parametrize(("scale", "bound"), [(1e30, 1e28), (1e19, 1e17), (1e20, 1.0), (1.0, 1e-30)])

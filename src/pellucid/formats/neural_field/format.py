@@ -69,13 +69,14 @@ class NeuralReader:
         t, level = divmod(number, self._levels)
         values = self.volume_at(t).values(box, level)
         if self.residual and level == 0:
-            values += self.residual.read(box, t)
+            self.residual.add_to(values, box, t)
         voxels: Voxels = to_voxel_type(values, self.header.dtype)
         return voxels
 
     def neural_at(self, t: int) -> tuple[NeuralVolume, ResidualValues | None]:
         """The fields of a step, and what is added to their voxels at the full resolution."""
-        return self.volume_at(t), partial(self.residual.read, t=t) if self.residual else None
+        volume = self.volume_at(t)
+        return volume, partial(self.residual.read, field_values=volume.values, t=t) if self.residual else None
 
     def _compression(self, times: int) -> str:
         """Such as "neural field, 131 kB, 128 : 1, 41.2 dB"."""

@@ -4,7 +4,8 @@ Here: coding and reading residuals brick by brick, each by itself.
 Not here: the field's own values (neural_volume), nor the choice of bounds.
 
 Bricks are coded by SPERR, a wavelet coder with a point-wise bound, through HDF5's filter of that name. A brick whose
-values the field already gives within the bound takes no bytes.
+values the field already gives within the bound takes no bytes. Where most of a brick is noise, its voxels themselves
+take fewer bytes than their difference to the field: such a brick replaces the field's values.
 """
 
 import struct
@@ -31,6 +32,8 @@ PREFIX = "residual/"
 _STREAM = struct.Struct("<3s4IBQ8x")
 _LENGTH_END = 19
 _START, _VARYING, _CONSTANT = b"\0\0\x60", 0x80, 0x81
+_PLAIN, _WAVELETS, _REPLACING = b"\0", b"\1", b"\2"
+"""What a brick begins with: residuals as they are, residuals as wavelets, voxels as wavelets."""
 _PART = struct.Struct("<BQ")  # bit planes, bits
 MAX_CODED = 2.0**60
 """The wavelet coder crashes on values, or multiples of the bound, that do not fit into 64 bits."""
@@ -60,8 +63,23 @@ def coding_bound(bound: float, dtype: np.dtype[Any]) -> float:
     return bound if dtype.kind == "f" else floor(bound) + 0.49
 
 
-def coded_brick(values: Floats, bound: float) -> bytes:
-    """A brick of finite residuals within ``bound``; no bytes where zeros already are."""
+def coded_brick(values: Floats, bound: float, voxels: Floats | None = None) -> bytes:
+    """A brick of finite residuals within ``bound``; no bytes where zeros already are. voxels: what the field and the
+    residuals are together; they are coded instead where they take fewer bytes."""
+    data = _coded_values(values, bound)
+    if voxels is None or not data:
+        return data
+    instead = _coded_values(voxels, bound) or _plain_brick(voxels)
+    is_shorter = instead[:1] == _WAVELETS and len(instead) < len(data)
+    return _REPLACING + instead[1:] if is_shorter else data
+
+
+def replaces_field(data: bytes) -> bool:
+    """Whether a coded brick has voxels, rather than their difference to the field."""
+    return data[:1] == _REPLACING
+
+
+def _coded_values(values: Floats, bound: float) -> bytes:
     largest = float(np.abs(values).max())
     if largest <= bound:
         return b""
@@ -76,14 +94,14 @@ def coded_brick(values: Floats, bound: float) -> bytes:
 
 
 def _plain_brick(values: Floats) -> bytes:
-    return b"\0" + values.astype("<f4").tobytes()
+    return _PLAIN + values.astype("<f4").tobytes()
 
 
 def decoded_brick(data: bytes, shape: tuple[int, ...]) -> Floats:
-    """The residuals of a brick. ValueError or OSError where the bytes are damaged."""
+    """The residuals, or voxels, of a brick. ValueError or OSError where the bytes are damaged."""
     if not data:
         return np.zeros(shape, np.float32)
-    if data[:1] == b"\0":
+    if data[:1] == _PLAIN:
         return np.frombuffer(data, "<f4", offset=1).reshape(shape).astype(np.float32)
     return _decode(data, shape)
 
@@ -98,36 +116,49 @@ class Residual:
     def __init__(self, file: FileSections, stored: StoredResidual, shape: Shape, times: int = 1) -> None:
         self._file, self.stored, self._shape, self._times = file, stored, shape, times
         self._lock = threading.Lock()
-        self._kept: OrderedDict[str, Floats] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[bool, Floats]] = OrderedDict()
 
     @property
     def byte_count(self) -> int:
         return sum(self._file.size_of(step_prefix(t) + PREFIX) for t in range(self._times))
 
-    def read(self, box: Box, t: int = 0) -> Floats:
-        """Residuals of a box; only bricks that it touches are decoded."""
+    def read(self, box: Box, field_values: Callable[[Box], Floats], t: int = 0) -> Floats:
+        """Residuals of a box; only bricks that it touches are decoded. field_values: asked for where there are voxels
+        instead of residuals."""
         values = np.zeros(box.shape, np.float32)
-        for brick in self._bricks(box):
-            shared = brick.intersect(box)
-            decoded = self._decoded(brick, section_name(brick, t))
-            values[shared.relative_to(box.start).slices] = decoded[shared.relative_to(brick.start).slices]
+        for shared, is_whole, found in self._parts(box, t):
+            values[shared.relative_to(box.start).slices] = found - field_values(shared) if is_whole else found
         return values
 
-    def _decoded(self, brick: Box, name: str) -> Floats:
+    def add_to(self, values: Floats, box: Box, t: int = 0) -> None:
+        """Turn the field's values of a box into voxels."""
+        for shared, is_whole, found in self._parts(box, t):
+            inside = shared.relative_to(box.start).slices
+            values[inside] = found if is_whole else values[inside] + found
+
+    def _parts(self, box: Box, t: int) -> Iterator[tuple[Box, bool, Floats]]:
+        """The parts of a box in each brick, whether they replace the field, and what is stored of them."""
+        for brick in self._bricks(box):
+            shared = brick.intersect(box)
+            is_whole, decoded = self._decoded(brick, section_name(brick, t))
+            yield shared, is_whole, decoded[shared.relative_to(brick.start).slices]
+
+    def _decoded(self, brick: Box, name: str) -> tuple[bool, Floats]:
         """A brick; the last ones are kept, because boxes are often smaller than one."""
         with self._lock:
             if name in self._kept:
                 self._kept.move_to_end(name)
                 return self._kept[name]
         with naming_damage(str(self._file.path), "its residual could not be decoded"):
-            found = decoded_brick(self._file.read(name), brick.shape)
+            data = self._file.read(name)
+            found = decoded_brick(data, brick.shape)
         if not np.isfinite(found).all():
             raise Corrupted(str(self._file.path), "its residual has values that are not finite")
         with self._lock:
-            self._kept[name] = found
+            self._kept[name] = replaces_field(data), found
             while len(self._kept) * self.stored.brick**3 * 4 > MAX_KEPT_BYTES and len(self._kept) > 1:
                 self._kept.popitem(last=False)
-        return found
+        return replaces_field(data), found
 
     def _bricks(self, box: Box) -> Iterator[Box]:
         """Those that a box touches."""
@@ -146,7 +177,7 @@ def _encode(values: Floats, bound: float) -> bytes:
             _, data = dataset.id.read_direct_chunk((0, 0, 0))
         except (RuntimeError, OSError):
             return b""
-    return b"\1" + bytes(data)
+    return _WAVELETS + bytes(data)
 
 
 def _decode(data: bytes, shape: tuple[int, ...]) -> Floats:
