@@ -11,7 +11,9 @@ pytest.importorskip("torch")
 import pellucid as pl
 from pellucid.cli.main import main
 from pellucid.errors import InvalidInput, OutputExists
+from pellucid.neural import fitting
 from pellucid.neural.compression import CompressionOptions, compress
+from pellucid.neural.models import make_network
 from pellucid.neural.quality import measure
 from pellucid.volume.volume import Volume
 
@@ -56,6 +58,17 @@ def test_a_model_that_takes_too_many_bytes_is_trained_again(tmp_path: Path, monk
         assert 7000 < report.file_bytes <= 9000
         psnr.append(report.quality.psnr)
     assert psnr[1] > psnr[0] + 1, psnr
+
+
+@pytest.mark.parametrize("size", [5000, 7000, 9000, 16_384, 21_000, 23_900, 25_000, 60_000, 131_072])
+def test_parameters_and_their_decoder_fit_together(size: int) -> None:
+    """A decoder that is wider than expected leaves too few bytes: features would be rounded to half of their bits."""
+    parameters = fitting._parameters_for(size)
+    network = make_network("adaptive", parameters, (256, 256, 256))
+    bits = fitting.BITS if size < fitting.MANY_BYTES else fitting.BITS_OF_MANY
+    weight_bits = 11 if parameters >= fitting.MANY_FEATURES else 8.2  # As in files of scans.
+    decoder = sum(weights.numel() for weights in network.weights) * weight_bits / 8 + 48 * 16
+    assert 0.75 * size < parameters * bits / 8 + decoder < 1.02 * size
 
 
 @pytest.mark.parametrize("is_limited", [False, True])

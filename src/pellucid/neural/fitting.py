@@ -44,6 +44,13 @@ FINE = 1e-4
 WEIGHT_LEVELS, FINE_WEIGHT_LEVELS, MANY_FEATURES = 400, 1600, 1 << 16
 """Steps between zero and the largest weight of a layer; of a field with many features, in which weights are few. With
 400, 131 kB of a scan of an engine have 47.11 dB, with 1600 47.27 dB, with exact weights 47.28 dB."""
+DECODERS = (
+    (MANY_FEATURES, 1 << 40, 9500),
+    (1 << 15, MANY_FEATURES - 1, 7500),
+    (1 << 13, (1 << 15) - 1, 3000),
+    (512, (1 << 13) - 1, 1600),
+)
+"""From how many to how many parameters of grids: the bytes of transforms and of the decoder that these have."""
 CPU_BATCH, CPU_STEPS = 1 << 12, 4_000
 OWN_MODELS = ("adaptive", "pyramid")
 """Models that may have a spline; published ones stay as they are."""
@@ -287,9 +294,13 @@ def _samples(volume: Volume, box: Box, value_range: tuple[float, float], device:
 
 
 def _parameters_for(size: int) -> int:
-    """About how many parameters of the grids fit beside the decoder, whose width models.py chooses, and transforms."""
-    decoder = 9500 if size > 50_000 else 7500 if size > 24_000 else 3000 if size > 7_450 else 1600
-    return max(512, int((size - decoder) * 8 / (BITS if size < MANY_BYTES else BITS_OF_MANY)))
+    """About how many parameters of the grids fit beside transforms and the decoder, whose width follows from them."""
+    bits = BITS if size < MANY_BYTES else BITS_OF_MANY
+    for least, most, decoder in DECODERS:
+        parameters = int((size - decoder) * 8 / bits)
+        if parameters >= least:
+            return min(parameters, most)
+    return 512
 
 
 def _train(
