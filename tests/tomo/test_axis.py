@@ -29,11 +29,13 @@ from pellucid.tomo.methods.direct import ParallelGeometry, back_project
 from pellucid.tomo.methods.filters import filter_sinograms
 from pellucid.tomo.pipeline.planning import axis_warnings, plan_slabs
 from pellucid.tomo.recipe import Recipe
-from pellucid.tomo.scan import Scan
+from pellucid.tomo.scan import Floats, Scan
 from pellucid.tomo.scan_files.registry import open_scan
 from pellucid.tomo.simulation.detector import Detector, Faults, integrals, simulate
 from pellucid.tomo.simulation.phantoms import Ellipsoid, Phantom, disc, discs, foam
 from tests.shared_data import shared
+from tests.tomo.analytic import ellipse_sinogram
+from tests.tomo.angle_sets import GOLDEN_DEG
 
 
 def rms(values: Voxels) -> float:
@@ -242,3 +244,23 @@ def test_what_cannot_be_found_is_said() -> None:
     scan = simulate(SAMPLE, Detector(1, 64), ANGLES)
     with pytest.raises(InvalidInput, match="Unknown axis search 'magic'"):
         find_axis(scan, "magic")
+
+
+def smooth_sinogram(seed: int, angles: Floats, axis: float) -> Floats:
+    """One ellipse, well inside a detector of 160 columns."""
+    random, reach = np.random.default_rng(seed), min(axis, 159 - axis)
+    half_axes, middle = reach * random.uniform(0.3, 0.6, 2), reach * random.uniform(-0.35, 0.35, 2)
+    return ellipse_sinogram(angles, 160, axis, tuple(half_axes), tuple(middle)) / reach
+
+
+@pytest.mark.parametrize("views", [90, 110])
+@pytest.mark.parametrize("kind", ["end included", "golden"])
+def test_the_opposite_view_may_lie_between_two(views: int, kind: str) -> None:
+    """Of few views over a full turn, the one nearest to half a turn later is up to 2 degrees beside it."""
+    golden = np.sort(np.mod(np.arange(views) * np.radians(GOLDEN_DEG), 2 * np.pi))
+    angles = golden if kind == "golden" else np.linspace(0, 2 * np.pi, views)
+    for seed in (12, 22):
+        axis = 79.5 + np.random.default_rng(seed).uniform(-15, 15)
+        sinogram = smooth_sinogram(seed, angles, axis).astype(np.float32)
+        assert METHODS["correlation"](sinogram, angles) == pytest.approx(axis, abs=0.05)
+        assert choose_axis(sinogram, angles).column == pytest.approx(axis, abs=0.25)

@@ -251,7 +251,7 @@ class AxisLine:
 
 
 def _opposite(method: Callable[[Voxels, Voxels], float]) -> Callable[[Voxels, Floats], float]:
-    """A method of two views on a sinogram: the first view, and the one nearest to half a turn later.
+    """A method of two views on a sinogram: the first view, and the one half a turn later, which may lie between two.
 
     Where the scan ends a step before that, the results of pairs that are one and two steps short are extrapolated to a
     pair that is exactly opposite.
@@ -259,6 +259,8 @@ def _opposite(method: Callable[[Voxels, Voxels], float]) -> Callable[[Voxels, Fl
 
     def of_sinogram(sinogram: Voxels, angles_rad: Floats) -> float:
         turned = np.abs(angles_rad - angles_rad[0])
+        if turned[-1] > np.pi and (np.diff(turned) > 0).all():
+            return method(sinogram[:1], _view_at(sinogram, turned, np.pi))
         last = int(np.argmin(np.abs(turned - np.pi)))
         near = method(sinogram[:1], sinogram[last : last + 1])
         missing, step = np.pi - turned[last], turned[last] - turned[last - 1]
@@ -269,6 +271,13 @@ def _opposite(method: Callable[[Voxels, Voxels], float]) -> Callable[[Voxels, Fl
         return float(near + (near - far) * missing / step)
 
     return of_sinogram
+
+
+def _view_at(sinogram: Voxels, turned_rad: Floats, angle_rad: float) -> Voxels:
+    """The view (1, column) at an angle, between the two that are nearest to it. turned_rad: of the views, ascending."""
+    after = int(np.searchsorted(turned_rad, angle_rad))
+    share = (turned_rad[after] - angle_rad) / (turned_rad[after] - turned_rad[after - 1])
+    return np.asarray(share * sinogram[after - 1 : after] + (1 - share) * sinogram[after : after + 1])
 
 
 @dataclass(frozen=True)
