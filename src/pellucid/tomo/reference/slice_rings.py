@@ -62,6 +62,10 @@ UNEVEN_TIMES, UNEVEN_SHARE = 1.5, 0.15
 UNEVEN_COLUMNS = 31
 LIKELY_SIGMAS, LIKELY_UNEVEN_TIMES, LIKELY_UNEVEN_SHARE = 2.5, 2.0, 0.2
 """The same of rings that are too faint to be certain, where the sinogram shows them too."""
+NOISE_SHARE = 0.5
+"""Of the noise of the sinogram, that a ring exceeds there which is clear in the slice."""
+SAME_IN_BOTH = 0.4
+"""Of the height of a ring, both in the sinogram and in the slice: columns beside it that are as high belong to it."""
 LIKE = 0.4, 2.0
 """Between so many times what the sinogram shows is the same ring."""
 FAINT = 0.4
@@ -162,7 +166,7 @@ class SliceRings:
     profile: the offsets of columns that its rings stand for, against neighbouring columns. heights: how far they stand
     out from both sides. is_likely, is_wrong: the columns where they may be rings, and certainly are. is_uneven: where
     they are clear, and differ from sector to sector as no ring does. is_known: the columns whose rings are seen well
-    enough to be missed.
+    enough to be missed. is_clear: where rings stand out by far more than noise. axis: its column.
     """
 
     profile: Floats
@@ -171,6 +175,8 @@ class SliceRings:
     is_wrong: Mask
     is_uneven: Mask
     is_known: Mask
+    is_clear: Mask
+    axis: float
 
     @classmethod
     def of(cls, circles: Floats, lines: AxisLines, size: int, axis: float) -> "SliceRings":
@@ -184,7 +190,21 @@ class SliceRings:
         times = np.where(heights > CLEAR_TIMES * found.usual, CLEARLY_UNEVEN_TIMES, NEVER_UNEVEN_TIMES)
         is_uneven = found.uneven > np.maximum(times * found.usual, CLEARLY_UNEVEN_SHARE * heights)
         is_known = lines.known(columns, axis, DOUBT_HOLE)
-        return cls(found.profile, heights, found.likely() & is_seen, found.certain() & is_seen, is_uneven, is_known)
+        return cls(
+            found.profile,
+            heights,
+            found.likely() & is_seen,
+            found.certain() & is_seen,
+            is_uneven,
+            is_known,
+            found.clear(),
+            axis,
+        )
+
+    @property
+    def signed(self) -> Floats:
+        """The heights, negative where columns stand out downwards."""
+        return np.copysign(self.heights, self.profile)
 
     def corrected(self, stripes: Stripes) -> Stripes:
         """Stripes without the rings that the slice does not have, and with those that it certainly has."""
@@ -196,7 +216,9 @@ class SliceRings:
             is_one_ring = group.stop - group.start <= WIDEST
             if is_one_ring and self.is_known[group].all() and not self._has(stripes, group):
                 is_wrong[group] = False
-        return replace(stripes, is_wrong=is_wrong | self._certain(stripes) | self._shared(stripes))
+        certain = self._certain(stripes)
+        found = self._whole(is_wrong | certain | self._shared(stripes) | self._agreed(stripes), stripes)
+        return replace(stripes, is_wrong=stripes.without_parts_near(self.axis, found) | (certain & self.is_known))
 
     def _certain(self, stripes: Stripes) -> Mask:
         """The rings that are certain, where the sinogram shows some of them and not much that is concentric nearby."""
@@ -220,12 +242,43 @@ class SliceRings:
         whole = whole_rings(found, np.where(is_alike, stripes.heights, 0.0))
         return smoothing_rings(stripes.shape - stripes.concentric, whole)
 
+    def _agreed(self, stripes: Stripes) -> Mask:
+        """The columns that are clearly wrong in the slice and about as much in the sinogram, all the time and on one
+        side of the axis: however sharply the sample bends there."""
+        low, high = (factor * stripes.heights for factor in LIKE)
+        is_alike = self.is_known & (self.heights > low) & (self.heights < high) & (self.profile * stripes.profile > 0)
+        found = self.is_clear & ~self.is_uneven & is_alike & (stripes.heights > NOISE_SHARE * stripes.noise)
+        found[:WIDEST] = found[-WIDEST:] = False
+        groups, count = scipy.ndimage.label(found)
+        for (group,) in scipy.ndimage.find_objects(groups, count):
+            found[group] = group.stop - group.start <= WIDEST and stripes.is_no_part(group, self.axis)
+        return found
+
+    def _whole(self, found: Mask, stripes: Stripes) -> Mask:
+        """found, and the columns beside and between them where both the sinogram and the slice show the same ring: one
+        that is taken for a good neighbour keeps most of the ring."""
+        grown = found | (self.is_known & _as_high(self.signed, found) & _as_high(stripes.signed, found))
+        groups, count = scipy.ndimage.label(grown)
+        for (group,) in scipy.ndimage.find_objects(groups, count):
+            if group.stop - group.start > WIDEST or not found[group].any():
+                grown[group] = found[group]
+        return grown
+
     def _has(self, stripes: Stripes, group: slice) -> bool:
         """Whether the slice has the ring of these columns too."""
-        if self.is_uneven[group].any():
+        if self.is_uneven[group].any() and not stripes.is_no_part(group, self.axis):
             return False
         is_same_sign = self.profile[group].mean() * stripes.profile[group].mean() >= 0
         return bool(is_same_sign and self.heights[group].max() >= FAINT * stripes.heights[group].max())
+
+
+def _as_high(signed: Floats, found: Mask) -> Mask:
+    """The columns that stand out about as far, and to the same side, as all that were found so near that they may be of
+    one ring."""
+    highest = scipy.ndimage.maximum_filter1d(np.where(found, signed, -np.inf), 2 * WIDEST - 1)
+    lowest = scipy.ndimage.minimum_filter1d(np.where(found, signed, np.inf), 2 * WIDEST - 1)
+    above, below = (highest > 0) & (signed > SAME_IN_BOTH * highest), (lowest < 0) & (signed < SAME_IN_BOTH * lowest)
+    return np.asarray(np.where(signed > 0, above, below))
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,6 +316,13 @@ class _Spikes:
         whole = whole_rings(found, np.where(heights > SAME_RING_SIGMAS * self.error, heights, 0.0))
         # Between two rings close to each other, columns stand out from both without differing from the rest.
         return smoothing_rings(self.shape - self.kept, whole) & (np.abs(self.profile) > OWN_SHARE * heights)
+
+    def clear(self) -> Mask:
+        """The columns that stand out by far more than noise."""
+        heights = self.heights[WIDEST]
+        return np.asarray(
+            (heights > CERTAIN_SIGMAS * self.error) & self._even(LIKELY_UNEVEN_TIMES, LIKELY_UNEVEN_SHARE)
+        )
 
     def likely(self) -> Mask:
         """The columns that only noise keeps from being certain."""
