@@ -3,8 +3,8 @@
     python -m benchmarks.cluster [--quick] [--json FILE]
 
 Two Device Workers on this machine (on a GPU where there is one, which they share). "Exchange": each pulls all blocks of
-the other and reads every byte. Peers, where they are installed: Spark's groupByKey and Dask, each with two workers of
-one core. "Halo": eight blocks get the voxels of their neighbours. "Frame": an image of a volume in eight blocks that
+the other and reads every byte. Peers, where they are installed: Spark's groupByKey, Dask and Ray, each with two workers
+of one core. "Halo": eight blocks get the voxels of their neighbours. "Frame": an image of a volume in eight blocks that
 stay, beside one process that draws the whole volume with all cores, and beside sending the blocks for every image.
 """
 
@@ -83,7 +83,7 @@ def exchanges(is_quick: bool) -> list[Row]:
             ours = interleave({"ours": exchange_of(group, count, shape)}, REPEATS)["ours"]
         case = f"exchange {count} blocks, {mib} MiB, {lane}"
         rows.append(shorter(case, "s", ours, "target", TARGETS_S[lane] * mib / 1024))
-        rows += [_peer(case, ours, *one, count, shape) for one in (("Spark groupByKey", spark), ("Dask", dask))]
+        rows += [_peer(case, ours, *one, count, shape) for one in PEERS.items()]
     return rows
 
 
@@ -141,6 +141,39 @@ def dask(count: int, shape: Shape) -> float | None:
             seconds.append(time.perf_counter() - start)
             del made, sums
     return min(seconds)
+
+
+def ray(count: int, shape: Shape) -> float | None:
+    if find_spec("ray") is None:
+        return None
+    peer = importlib.import_module("ray")
+    peer.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    seconds = []
+    try:
+        holders = [peer.remote(num_cpus=1)(Holder).remote() for _ in range(2)]
+        for _ in range(3):
+            made = [holders[n % 2].make.remote(shape) for n in range(count)]
+            refs = [one for (one,) in peer.get(made)]
+            start = time.perf_counter()
+            peer.get([holders[1 - n % 2].total.remote(one) for n, one in enumerate(refs)])
+            seconds.append(time.perf_counter() - start)
+            del made, refs
+    finally:
+        peer.shutdown()
+    return min(seconds)
+
+
+class Holder:
+    """An actor of Ray."""
+
+    def make(self, shape: Shape) -> list[Any]:
+        return [importlib.import_module("ray").put(np.ones(shape, np.float32))]
+
+    def total(self, voxels: Voxels) -> float:
+        return float(voxels.sum())
+
+
+PEERS: dict[str, Callable[..., float | None]] = {"Spark groupByKey": spark, "Dask": dask, "Ray": ray}
 
 
 # Halos

@@ -3,8 +3,9 @@
     python -m benchmarks.cluster_loop [--quick] [--json FILE]
 
 A standalone Spark with two nodes of one core on this machine, each with a Device Worker on its CPU. A volume in eight
-blocks is drawn frame after frame, in four forms: images gathered by Spark's own groupByKey, with blocks that are sent
-for every frame and with blocks that stay; and images that Workers put together, with and without blocks that stay.
+blocks is drawn frame after frame: images are gathered by Spark's own groupByKey, or put together by Workers, and blocks
+stay, or are sent for every frame. Blocks that are sent are read by the Workers from the file, or ("from Spark") are
+arrays that Spark keeps in its memory, as in programs without Workers.
 "Around it": what the last form takes beside drawing, exchanging and putting together, which is measured without Spark.
 In the sixth frame a Worker is killed; cluster_loop.png shows the time of every frame.
 """
@@ -28,7 +29,7 @@ from pellucid.cluster.blocks import DeviceBlock
 from pellucid.cluster.functions import persist_gpu, recv_gpu
 from pellucid.cluster.images.frames import ImagePlan, compose_frame, draw_block
 from pellucid.cluster.links import WorkerLink
-from pellucid.cluster.spark import SparkApplication, SparkOptions, read_gpu
+from pellucid.cluster.spark import SparkApplication, SparkOptions, read_gpu, send_gpu
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.first_view.volumes import automatic_scene
 from pellucid.volume.sample_volume import sample
@@ -70,7 +71,12 @@ def measured(application: SparkApplication, path: str, size: int) -> tuple[list[
     read = spark.parallelize(boxes, len(boxes)).map(partial(block_of, path=path))
     kept = application.cache(read.mapValues(persist_gpu))
     kept.count()
+    arrays = read.map(array_of).cache()
+    arrays.count()
+    resent = arrays.map(sent)
     forms: dict[str, Callable[[], object]] = {
+        "Spark's shuffle, blocks sent from Spark": lambda: through_spark(resent, plan),
+        "Workers, blocks sent from Spark": lambda: through_workers(resent, plan),
         "Spark's shuffle, blocks sent": lambda: through_spark(read, plan),
         "Spark's shuffle, blocks stay": lambda: through_spark(kept, plan),
         "Workers, blocks sent": lambda: through_workers(read, plan),
@@ -140,6 +146,17 @@ def times_of(work: Callable[[], object], repeats: int) -> list[float]:
 
 def block_of(box: Box, path: str) -> tuple[Shape, DeviceBlock]:
     return box.start, read_gpu(path, box, HALO)
+
+
+def array_of(pair: tuple[Shape, DeviceBlock]) -> tuple[Shape, Voxels]:
+    start, block = pair
+    return start, recv_gpu(block)
+
+
+def sent(pair: tuple[Shape, Voxels]) -> tuple[Shape, DeviceBlock]:
+    """With room for a halo, which stays empty here: filling it costs more."""
+    start, voxels = pair
+    return start, send_gpu(voxels, HALO)
 
 
 def draw(pair: tuple[Shape, DeviceBlock], plan: ImagePlan) -> Any:
