@@ -270,3 +270,12 @@ def test_samples_of_thick_slices_are_in_their_planes() -> None:
     assert (str(learnt), str(held_out)) == ("0:10,0:16,0:16", "10:12,0:16,0:16")
     with pytest.raises(InvalidInput, match="along z alone"):
         SuperResolutionOptions(Degradation((2, 2, 2)), is_anisotropic=True)
+
+
+def test_the_consistency_of_a_volume_with_a_nan_is_a_number() -> None:
+    voxels = smooth((8, 12, 12))
+    fine = np.repeat(voxels, 4, axis=0) + 1.0
+    expected = check_consistency(Volume.from_array(voxels), Volume.from_array(fine))
+    voxels[3, 4, 5] = np.nan
+    found = check_consistency(Volume.from_array(voxels), Volume.from_array(fine))
+    assert found.difference == pytest.approx(expected.difference, rel=0.02) and found.worst < 1

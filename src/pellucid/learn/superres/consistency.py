@@ -52,22 +52,23 @@ def check_consistency(
     box: Box | None = None,
     value_range: tuple[float, float] | None = None,
 ) -> Consistency:
-    """Part by part. box: the part of the coarse volume that was made finer. value_range: what the ends of the fine
-    volume's type mean, where those are not values of the coarse one."""
+    """Part by part, without voxels that are not numbers. box: the part of the coarse volume that was made finer.
+    value_range: what the ends of the fine volume's type mean, where those are not values of the coarse one."""
     region = box or coarse.box
     factor = triple(a // b for a, b in zip(fine.shape, region.shape, strict=True))
     degradation = Degradation(factor, mode)
     std = measure_statistics(coarse).std or 1.0
-    total, found = 0.0, []
+    total, count, found = 0.0, 0, []
     tiles = list(Box.whole(region.shape).tiles(TILE))
     with progress.task("Checking", len(tiles), "parts") as bar:
         for tile in tiles:
             start, stop = (triple(n * f for n, f in zip(ends, factor, strict=True)) for ends in (tile.start, tile.stop))
             again = degradation.apply(values_of(fine.read(Box(start, stop)), value_range))
-            square = float(np.mean((again - coarse.read(tile.shift(region.start)).astype(np.float32)) ** 2))
-            total += square * tile.size
-            found.append((float(np.sqrt(square)) / std, str(tile.shift(region.start))))
+            square = (again - coarse.read(tile.shift(region.start)).astype(np.float32)) ** 2
+            known = square[np.isfinite(square)]  # A NaN of the input spreads as far as the network reaches.
+            total, count = total + float(known.sum()), count + known.size
+            found.append((float(np.sqrt(known.mean())) / std if known.size else 0.0, str(tile.shift(region.start))))
             bar.advance()
     worst, place = max(found)
     parts = tuple(name for difference, name in found if difference > MAX_DIFFERENCE)
-    return Consistency(float(np.sqrt(total / region.size)) / std, worst, place, parts)
+    return Consistency(float(np.sqrt(total / max(1, count))) / std, worst, place, parts)
