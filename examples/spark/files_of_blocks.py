@@ -56,6 +56,7 @@ def write(pair: tuple[Shape, Any], folder: str) -> None:
 
 def main() -> None:
     folder, output = sys.argv[1:3]
+    Path(output).mkdir(parents=True, exist_ok=True)
     spark = SparkContext.getOrCreate(SparkConf().setAppName("files of blocks"))
     with SparkApplication(spark) as application:
         files = spark.binaryFiles(f"{folder}/block_*.npy")

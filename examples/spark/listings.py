@@ -209,6 +209,7 @@ PROGRAMS = (compute_and_render, caching, shuffle, viewer_loop, halo, volume_rend
 
 def main() -> None:
     name, path, folder = sys.argv[1:4]
+    Path(folder).mkdir(parents=True, exist_ok=True)
     spark = SparkContext.getOrCreate(SparkConf().setAppName(name))
     with SparkApplication(spark) as application:
         program = Program(application, path, Path(folder))

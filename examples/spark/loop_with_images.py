@@ -64,6 +64,7 @@ def draw(pair: tuple[Shape, DeviceBlock], plan: ImagePlan) -> BlockImage:
 
 def main() -> None:
     folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
     places = [triple(place) for place in np.ndindex(GRID, GRID, GRID)]
     spark = SparkContext.getOrCreate(SparkConf().setAppName("loop with images"))
     with SparkApplication(spark) as application:

@@ -61,6 +61,7 @@ def draw(pair: tuple[Shape, DeviceBlock], plan: ImagePlan, least: float) -> Any:
 
 def main() -> None:
     path, folder = sys.argv[1], Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
     with open_volume(path) as volume:
         shape, scene = volume.shape, automatic_scene(volume)
     low, high = scene.volumes[0].transfer.value_range

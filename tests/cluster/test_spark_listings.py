@@ -24,7 +24,7 @@ def test_the_listings_run(
 ) -> None:
     voxels = np.pad((sample(28) >> 8).astype(np.uint8), 2)
     np.save(tmp_path / "volume.npy", voxels)
-    monkeypatch.setattr(sys, "argv", ["listings.py", "all", str(tmp_path / "volume.npy"), str(tmp_path)])
+    monkeypatch.setattr(sys, "argv", ["listings.py", "all", str(tmp_path / "volume.npy"), str(tmp_path / "images")])
     runpy.run_path(str(ROOT / "examples" / "spark" / "listings.py"), run_name="__main__")
     printed = capsys.readouterr().out
     means = [float(found) for found in re.findall(r"step \d: ([\d.]+)", printed)]
@@ -34,10 +34,10 @@ def test_the_listings_run(
     assert [float(added[key]) for key in "01"] == pytest.approx(layers.tolist(), rel=1e-4)
     assert "Open http" in printed
     names = ("compute_and_render", "viewer0", "viewer2", "halo", "frame0", "frame2")
-    images = {name: np.asarray(Image.open(tmp_path / f"{name}.png"), float)[..., :3] for name in names}
+    images = {name: np.asarray(Image.open(tmp_path / "images" / f"{name}.png"), float)[..., :3] for name in names}
     assert all(image.shape == (256, 256, 3) and image.std() > 3 for image in images.values())
     assert np.abs(images["viewer0"] - images["frame0"]).mean() < 1
-    assert is_closed(load_mesh(str(tmp_path / "surface.ply")))
+    assert is_closed(load_mesh(str(tmp_path / "images" / "surface.ply")))
     iterations, last = re.search(r"(\d+) iterations, the last voxel after ([\d.]+)", printed).groups()  # type: ignore[union-attr]
     assert int(iterations) < 8
     assert float(last) == pytest.approx(31 * 3**0.5, rel=0.05)
