@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pellucid.box import Box, Shape, triple
 from pellucid.cluster.blocks import DeviceBlock
-from pellucid.cluster.functions import read_block
+from pellucid.cluster.functions import persist_gpu, read_block
 from pellucid.cluster.group import WorkerGroup
 from pellucid.cluster.images.frames import ImagePlan, compose_frame, draw_block
 from pellucid.cluster.images.light import draw_blocks
@@ -25,6 +25,8 @@ from tests.cluster.test_images import AHEAD, SPACING, TRANSFER, TURNED, VOXELS, 
 
 DENSE = replace(TRANSFER, opacities=((0.0, 0.0), (0.1, 0.05), (1.0, 0.9)))
 SIZE = 96
+MEMORY = 2**20
+"""Of a Worker: enough for some of the blocks of an image at a time."""
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +46,8 @@ def blocks_of(
     for number, key in enumerate(np.ndindex(*(len(one) - 1 for one in edges))):
         box = Box(*(triple(edges[axis][key[axis] + end] for axis in range(3)) for end in (0, 1)))
         worker = group.workers[number % 2]
-        found.append((read_block(str(source), box, VOXELS.dtype, (halo, halo, halo), worker), box.start))
+        block = read_block(str(source), box, VOXELS.dtype, (halo, halo, halo), worker)
+        found.append((persist_gpu(block), box.start))
     yield found
     for block, _ in found:
         block.release()
@@ -54,6 +57,14 @@ def drawn(group: WorkerGroup, source: Path, scene: Scene, cuts: tuple[list[int],
     plan = ImagePlan(scene, SIZE, SIZE - 10, VOXELS.shape, SPACING)
     with blocks_of(group, source, cuts, plan.halo) as blocks:
         return compose_frame(draw_blocks(blocks, plan), plan)
+
+
+def test_nothing_of_an_image_is_lost_where_memory_is_short(source: Path) -> None:
+    scene = scene_of(AHEAD.orbited(30, 20), shading="shadow")
+    with WorkerGroup.local(2, "cpu", memory_bytes=MEMORY, host_bytes=64 * MEMORY) as short:
+        image = drawn(short, source, scene, ([18], [20], [11]))
+        assert all(short.links.usage(worker)["persistent"] == 0 for worker in short.workers)
+    assert psnr(image, whole(scene)) > 45
 
 
 @settings(max_examples=5)

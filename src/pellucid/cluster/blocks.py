@@ -5,7 +5,8 @@ Not here: functions that append operations (functions), running them (worker.cha
 """
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -204,6 +205,14 @@ class DeviceBlock:
 
     def __repr__(self) -> str:
         return f"DeviceBlock({self._handle})" if self._handle else "DeviceBlock(not on a device yet)"
+
+
+def release_known(blocks: Iterable[DeviceBlock]) -> None:
+    """Give the memory of those back that have run and are not lost."""
+    for block in blocks:
+        if block.known_handle is not None:
+            with suppress(BlockLost):
+                block.release()
 
 
 def _remember(handle: Handle, reply: ChainReply) -> None:

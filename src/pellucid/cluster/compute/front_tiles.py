@@ -88,6 +88,7 @@ class CudaTiles:
 
     @property
     def is_done(self) -> bool:
+        self._list_tiles()
         return self._listed() == 0
 
     def activate(self, places: Sequence[tuple[slice, ...]]) -> None:

@@ -12,13 +12,13 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from pellucid.box import Box, Shape
-from pellucid.cluster.blocks import DeviceBlock
+from pellucid.cluster.blocks import DeviceBlock, release_known
 from pellucid.cluster.compute.compositing import CompositeRequest
 from pellucid.cluster.compute.drawing import CHANNELS, DrawRequest
 from pellucid.cluster.context import current_context
 from pellucid.cluster.handles import WorkerId
 from pellucid.cluster.images.placement import BlockPlace, front_to_back
-from pellucid.cluster.operations import ComputeBlock, DownloadBlock
+from pellucid.cluster.operations import ComputeBlock, DownloadBlock, KeepBlock
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Spacing, Voxels
 from pellucid.rendering.drawing.light_parts import LightPart, light_halo
@@ -85,8 +85,7 @@ class BlockImage:
     lights: tuple[DeviceBlock, ...] = ()
 
     def release(self) -> None:
-        for block in (self.block, *self.lights):
-            block.release()
+        release_known((self.block, *self.lights))
 
 
 @dataclass(frozen=True)
@@ -119,7 +118,8 @@ def draw_block(
     drawn = ComputeBlock(
         "draw", json.dumps(asdict(request)), inputs, (rows, plan.width, CHANNELS), "<f4", label="the renderer"
     )
-    return BlockImage(first.then(drawn, [*others, *lights]), box, begin, lights=lights)
+    # The image stays until all are composited, however short memory is.
+    return BlockImage(first.then(drawn, [*others, *lights]).then(KeepBlock("persist")), box, begin, lights=lights)
 
 
 def draw_request(blocks: Sequence[DeviceBlock], start: Shape, plan: ImagePlan) -> DrawRequest:
@@ -143,13 +143,14 @@ def gather(images: Iterable[BlockImage], plan: ImagePlan) -> tuple[Voxels, list[
     """(height, width, 5): colour multiplied by opacity, opacity and depth; and the Workers that drew."""
     drawn = list(images)
     with ThreadPoolExecutor(min(MAX_THREADS, max(1, len(drawn)))) as pool:
-        workers = sorted(set(pool.map(lambda image: image.block.handle.worker, drawn)))
-        ordered = _ordered(drawn, plan)
-        cuts = [plan.height * number // len(workers) for number in range(len(workers) + 1)]
-        bands = pool.map(lambda n: _band(ordered, plan, workers[n], cuts[n], cuts[n + 1]), range(len(workers)))
-        pixels = np.concatenate(list(bands))
-        list(pool.map(BlockImage.release, ordered))
-    return pixels, workers
+        try:
+            workers = sorted(set(pool.map(lambda image: image.block.handle.worker, drawn)))
+            ordered = _ordered(drawn, plan)
+            cuts = [plan.height * number // len(workers) for number in range(len(workers) + 1)]
+            bands = pool.map(lambda n: _band(ordered, plan, workers[n], cuts[n], cuts[n + 1]), range(len(workers)))
+            return np.concatenate(list(bands)), workers
+        finally:
+            list(pool.map(BlockImage.release, drawn))
 
 
 def _ordered(images: list[BlockImage], plan: ImagePlan) -> list[BlockImage]:

@@ -15,11 +15,11 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from pellucid.box import Box, Shape
-from pellucid.cluster.blocks import DeviceBlock
+from pellucid.cluster.blocks import DeviceBlock, release_known
 from pellucid.cluster.compute.light import MultiplyRequest
 from pellucid.cluster.images.frames import MAX_THREADS, BlockImage, BlockLight, ImagePlan, draw_block, draw_request
 from pellucid.cluster.images.placement import BlockPlace, front_to_back
-from pellucid.cluster.operations import ComputeBlock
+from pellucid.cluster.operations import ComputeBlock, KeepBlock
 from pellucid.rendering.camera import Camera
 from pellucid.rendering.drawing.light_parts import LightPart, light_part, light_shift
 from pellucid.rendering.drawing.light_rays import towards_light
@@ -85,24 +85,27 @@ def _lights(
     }
     needed = sorted({one for some in nearer.values() for one in some})
     followed = {one: _followed(placed[one], number, parts[one], plan) for one in needed}
-    list(pool.map(lambda block: block.handle, followed.values()))  # All at the same time.
-    found = [
-        _product(placed[at], parts[at], [(parts[one], followed[one]) for one in nearer[at]])
-        for at in range(len(placed))
-    ]
-    list(pool.map(lambda block: block.handle, found))
-    list(pool.map(DeviceBlock.release, followed.values()))
+    found = list[DeviceBlock]()
+    try:
+        list(pool.map(lambda block: block.handle, followed.values()))  # All at the same time.
+        for at in range(len(placed)):
+            found.append(_product(placed[at], parts[at], [(parts[one], followed[one]) for one in nearer[at]]))
+        list(pool.map(lambda block: block.handle, found))
+    except BaseException:
+        release_known(found)
+        raise
+    finally:
+        release_known(followed.values())
     return found
 
 
 def _followed(placed: _PlacedBlock, number: int, part: LightPart, plan: ImagePlan) -> DeviceBlock:
-    """What a block leaves of the light on each line."""
+    """What a block leaves of the light on each line. Persistent, so that it stays until the image is there."""
     block, scene = placed.blocks[number], plan.scene
     alone = replace(plan, scene=replace(scene, volumes=(scene.volumes[number],)))
     request = replace(draw_request([block], placed.start, alone), part=part)
-    return block.then(
-        ComputeBlock("light", json.dumps(asdict(request)), (), (1, *part.lines.shape), "<f4", label="the light")
-    )
+    operation = ComputeBlock("light", json.dumps(asdict(request)), (), (1, *part.lines.shape), "<f4", label="the light")
+    return block.then(operation).then(KeepBlock("persist"))
 
 
 def _product(placed: _PlacedBlock, part: LightPart, nearer: Sequence[tuple[LightPart, DeviceBlock]]) -> DeviceBlock:
@@ -112,4 +115,4 @@ def _product(placed: _PlacedBlock, part: LightPart, nearer: Sequence[tuple[Light
     operation = ComputeBlock(
         "multiply_light", json.dumps(asdict(request)), inputs, (1, *part.lines.shape), "<f4", label="the light"
     )
-    return DeviceBlock.made(operation, placed.blocks[0].handle.worker)
+    return DeviceBlock.made(operation, placed.blocks[0].handle.worker).then(KeepBlock("persist"))
