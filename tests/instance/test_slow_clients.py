@@ -64,7 +64,7 @@ def test_descriptions_of_two_scenes_side_by_side_both_arrive() -> None:
     async def all_of_it() -> list[str | bytes]:
         outbox = member().outbox
         for view in ("main", "other", "main"):
-            outbox.put(LayerList((), (), (), view=view))
+            outbox.put(LayerList((), (), (), 0, view))
         return [await outbox.next() for _ in range(len(outbox))]
 
     assert [json.loads(text)["view"] for text in asyncio.run(all_of_it())] == ["other", "main"]

@@ -66,6 +66,7 @@ def test_undo_after_opening_brings_back_all_of_the_file_before(instance: Instanc
         page.say("undo")
         layers = page.hear_text("layers")
         state = page.hear_text("state")
+        assert layers["revision"] == state["revision"] > second["revision"]
         assert layers["layers"] == first["layers"] and layers["layers"][0]["name"] == "ball.npy"
         assert state["scene"]["volumes"] == first["scene"]["volumes"]
         assert state["scene"]["camera"] == as_sent(turned)

@@ -11,6 +11,7 @@ import pellucid as pl
 from pellucid.volume.sample_volume import sample
 from tests.waiting import wait_until
 from tests.web.browsing import (
+    CANVAS,
     Viewer,
     drag,
     drawn,
@@ -195,3 +196,21 @@ def test_a_single_image_is_not_taken_for_points(page: Page) -> None:
     alert = page.get_by_text("which is not a volume").first
     expect(alert).to_be_visible()
     assert "columns" not in page.locator("body").inner_text()
+
+
+def test_title_and_image_change_together(page: Page) -> None:
+    drawer = open_file(page, "first.npy")
+    expect(drawer).to_have_count(0)  # Until then, the key closes it.
+    wait_for_scene(page, "scene.volumes[0].source.endsWith('first.npy')")
+    expect(page.get_by_role("heading", name="first.npy")).to_be_visible()
+    before = page.evaluate(f"Number(document.querySelector('{CANVAS}').dataset.revision)")
+    # What each frame of the browser shows: the callback runs before it is painted.
+    page.evaluate(f"""() => {{ window.painted = []; const record = () => {{
+        painted.push([document.querySelector(".title").textContent.includes("12 × 24 × 24"),
+            Number(document.querySelector('{CANVAS}').dataset.revision) > {before}]);
+        requestAnimationFrame(record); }}; record(); }}""")
+    open_file(page, "second.npy")
+    wait_for_scene(page, "scene.volumes[0].source.endsWith('second.npy')")
+    expect(page.get_by_role("heading", name="second.npy")).to_be_visible()
+    wait_until(lambda: page.evaluate("painted.at(-1)") == [True, True])
+    assert {tuple(one) for one in page.evaluate("painted")} == {(False, False), (True, True)}

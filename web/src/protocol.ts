@@ -672,11 +672,13 @@ export interface MeshDescription {
   readonly triangles: number;
 }
 
-/** What is in the scene, described, in its order. view: which scene, where two are side by side. */
+/** What is in the scene, described, in its order. revision: of the scene; view: which one, where two are side by
+ * side. Where both are new it comes before the scene. */
 export interface LayerList {
   readonly layers: readonly LayerDescription[];
   readonly points: readonly PointsDescription[];
   readonly meshes: readonly MeshDescription[];
+  readonly revision: number;
   readonly view: View;
   readonly type: "layers";
 }

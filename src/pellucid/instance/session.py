@@ -172,7 +172,7 @@ class Session:
         self.controls.join(member.client)
         put(self.state_for(capability))
         member.seen_sources |= self.history.pair.sources
-        for layers in self.catalogue.messages(self.history.pair):
+        for layers in self.catalogue.messages(self.history):
             put(layers)
         put(self.shadings.message(allows(capability, "own")))
         put(self.models.message())
@@ -257,7 +257,7 @@ class Session:
         self.fitter.adapt()  # The images have another width.
 
     def scene_changed(self, by: str = "", request: str = "", is_moving: bool = False) -> None:
-        for layers in self.catalogue.news(self.history.pair):
+        for layers in self.catalogue.news(self.history):
             self.broadcast(layers)
         self.label_tables.keep(self.history.pair.sources)
         self.painting_turns.follow()

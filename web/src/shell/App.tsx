@@ -22,6 +22,7 @@ import { Notifications } from "./Notifications";
 import { Toolbar } from "./Toolbar";
 import { ShareDialog } from "./ShareDialog";
 import { Statistics } from "./Statistics";
+import { titleOf } from "../state/title";
 import { StatusLine } from "./StatusLine";
 import { TimeSlider } from "./TimeSlider";
 import { TopBar } from "./TopBar";
@@ -32,7 +33,7 @@ const DRAWERS = { files: FileBrowser, scans: FileBrowser, shading: ShadingEditor
 export function App(): ReactNode {
   const isKnown = useSelect((state) => state.server !== null);
   const page = useSelect((state) => state.interface);
-  const name = useSelect((state) => state.layers?.layers[0]?.name ?? "");
+  const name = useSelect((state) => titleOf(state).layers?.layers[0]?.name ?? "");
   useKeys();
   useEffect(() => {
     document.title = name ? `${name} · Pellucid` : "Pellucid";

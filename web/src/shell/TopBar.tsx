@@ -8,14 +8,16 @@ import { pathOf } from "../session/location";
 import { reconstruct } from "../session/openFile";
 import { actionOf, mayRun, setLayout } from "../session/actions";
 import { useSession } from "../session/session";
-import { areSlicesShown, canControl, isEmptyScene, isOwner, sceneOf } from "../state/selectors";
+import { areSlicesShown, canControl, isEmptyScene, isOwner } from "../state/selectors";
 import { useSelect } from "../state/store";
+import { titleOf } from "../state/title";
 
 export function TopBar(): ReactNode {
   const session = useSession();
-  const layer = useSelect((state) => state.layers?.layers[0] ?? null);
-  const name = useSelect((state) => state.layers?.layers[0]?.name ?? state.layers?.points[0]?.name ?? state.layers?.meshes[0]?.name ?? "Pellucid");
-  const transform = useSelect((state) => sceneOf(state)?.volumes[0]?.transform ?? null);
+  const layers = useSelect((state) => titleOf(state).layers);
+  const layer = layers?.layers[0] ?? null;
+  const name = layer?.name ?? layers?.points[0]?.name ?? layers?.meshes[0]?.name ?? "Pellucid";
+  const transform = useSelect((state) => titleOf(state).transform);
   const isPanelOpen = useSelect((state) => state.interface.isPanelOpen);
   const isEmpty = useSelect(isEmptyScene);
   return (

@@ -10,7 +10,7 @@ const hear = (state: PageState, message: Parameters<typeof reduce>[1] & { type: 
 const OPEN = hear(BEGINNING, { type: "heard", message: STATE, atMs: 0 });
 const AMBIENT = { path: ["light", "ambient"], value: 0.9 };
 const RUNNING: Progress = { task: "7", name: "movie", done: 1, total: 4, unit: "frames", state: "running", seconds_left: null, url: "", note: "", type: "progress" };
-const layers = (name: string, view: "main" | "other"): LayerList => ({ layers: [{ ...LAYER, name }], points: [], meshes: [], view, type: "layers" });
+const layers = (name: string, view: "main" | "other"): LayerList => ({ layers: [{ ...LAYER, name }], points: [], meshes: [], revision: 0, view, type: "layers" });
 const nameIn = (state: PageState): string | undefined => state.layers?.layers[0]?.name;
 
 describe("the state", () => {

@@ -1,8 +1,9 @@
 // How the page's state changes. Here: one pure function. Not here: sending, drawing, timers (session/).
 
 import type { Vector } from "../geometry/vector";
-import type { Camera, Change, CrossHair, Hit, Outgoing, Progress, ReconstructionRun, Reconstructions, ReconstructionDraft, SliceAxis, SliceHeader } from "../protocol";
+import type { Camera, Change, CrossHair, Hit, LayerList, Outgoing, Progress, ReconstructionRun, Reconstructions, ReconstructionDraft, SliceAxis, SliceHeader } from "../protocol";
 import { merged } from "./scene";
+import { withCover, withMessage, withNewTitle, withPaintedTitle } from "./title";
 import type { Interface, ConnectionState, Notice, PageState, Run, Shown } from "./state";
 
 export type Action =
@@ -32,7 +33,7 @@ export function reduce(state: PageState, action: Action): PageState {
     case "connection":
       return { ...state, connection: action.connection };
     case "heard":
-      return heard(state, action.message, action.atMs);
+      return withMessage(heard(state, action.message, action.atMs), action.message);
     case "queue":
       return { ...state, queued: merged(state.queued, action.changes) };
     case "send":
@@ -44,15 +45,15 @@ export function reduce(state: PageState, action: Action): PageState {
     case "set_camera":
       return { ...state, camera: action.camera };
     case "cut":
-      return { ...state, crossHair: action.crossHair };
+      return withCover({ ...state, crossHair: action.crossHair });
     case "shown":
-      return { ...state, shown: action.shown };
+      return withPaintedTitle({ ...state, shown: action.shown }, action.shown.header.revision);
     case "hit":
       return state.hit === action.hit && state.hitSlice === (action.slice ?? null) ? state : { ...state, hit: action.hit, hitSlice: action.slice ?? null };
     case "slice-shown":
       return { ...state, sliceHeaders: { ...state.sliceHeaders, [action.header.axis]: action.header } };
     case "interface":
-      return withLayers({ ...state, interface: withPickedBrush({ ...state.interface, ...action.change }, action.change) });
+      return withCover(withLayers({ ...state, interface: withPickedBrush({ ...state.interface, ...action.change }, action.change) }));
     case "notice":
       return { ...state, notices: [...state.notices.filter((one) => one.what !== action.notice.what), action.notice].slice(-MAX_NOTICES) };
     case "dismiss":
@@ -83,7 +84,7 @@ function heard(state: PageState, message: Outgoing, atMs: number): PageState {
     case "camera_moved":
       return { ...state, camera: message.camera };
     case "layers":
-      return withChosen(withLayers({ ...state, layersOf: { ...state.layersOf, [message.view ?? "main"]: message } }));
+      return withLayerList(state, message);
     case "shadings":
       return { ...state, shadings: message.shadings };
     case "controls":
@@ -111,6 +112,12 @@ function heard(state: PageState, message: Outgoing, atMs: number): PageState {
     case "probe_result":
       return state;
   }
+}
+
+function withLayerList(state: PageState, message: LayerList): PageState {
+  const view = message.view ?? "main";
+  const next = withChosen(withLayers({ ...state, layersOf: { ...state.layersOf, [view]: message } }));
+  return view === "main" ? withNewTitle(state, next, message) : next;
 }
 
 /** The panel describes the scene that is edited. */

@@ -4,6 +4,7 @@
 import { FITTED, type SliceZoom } from "../geometry/sliceView";
 import type { MovieKey } from "../movie/keys";
 import type { Vector } from "../geometry/vector";
+import type { PendingTitle, Title } from "./title";
 import type {
   Camera,
   Change,
@@ -147,6 +148,9 @@ export interface PageState {
   layers: LayerList | null;
   /** Of each of two scenes side by side. */
   layersOf: Readonly<Partial<Record<View, LayerList>>>;
+  /** Of the image that is painted, while titles wait for the images that they describe. */
+  title: Title;
+  pendingTitles: readonly PendingTitle[];
   shadings: readonly Shading[];
   /** Users' models whose volumes are in the scene. */
   models: readonly RunningModel[];
@@ -183,6 +187,8 @@ export const BEGINNING: PageState = {
   camera: null,
   layers: null,
   layersOf: {},
+  title: { layers: null, transform: null },
+  pendingTitles: [],
   shadings: [],
   models: [],
   training: null,

@@ -104,11 +104,13 @@ class CameraMoved:
 
 @dataclass(frozen=True)
 class LayerList:
-    """What is in the scene, described, in its order. view: which scene, where two are side by side."""
+    """What is in the scene, described, in its order. revision: of the scene; view: which one, where two are side by
+    side. Where both are new it comes before the scene."""
 
     layers: tuple[LayerDescription, ...]
     points: tuple[PointsDescription, ...]
     meshes: tuple[MeshDescription, ...]
+    revision: int
     view: View = "main"
     type: Literal["layers"] = "layers"
 

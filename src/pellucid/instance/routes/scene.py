@@ -49,7 +49,7 @@ async def about(session: Here, has: Has, grant: Granted) -> http_bodies.About:
 @router.get("/scene", dependencies=VIEW)
 async def scene(session: Here, has: Has) -> http_bodies.SceneSnapshot:
     """The scene as it is shown now, its layers, and the available choices."""
-    state, layers = session.state_for(has), session.catalogue.message(session.history.scene)
+    state, layers = session.state_for(has), session.catalogue.messages(session.history)[0]
     return http_bodies.SceneSnapshot(
         VERSION, state.revision, state.scene, state.other, layers.layers, layers.points, layers.meshes,
         session.relay.device, choices(),

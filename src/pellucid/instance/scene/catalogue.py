@@ -18,9 +18,10 @@ from pellucid.instance.protocol.shared_types import (
     LayerDescription,
     MeshDescription,
     PointsDescription,
+    View,
 )
 from pellucid.instance.scene.edits import name_of, sources_in_order
-from pellucid.instance.scene.history import ScenePair
+from pellucid.instance.scene.history import History, ScenePair
 from pellucid.rendering.camera import Camera, Vector
 from pellucid.rendering.presets.color_maps import color_maps
 from pellucid.rendering.scene import Mode, Scene, ShadingName, VolumeLayer
@@ -89,25 +90,28 @@ class Catalogue:
         """Of its volumes; None where that is not known."""
         return [None if (facts := self.facts(layer.source)) is None else facts.shape for layer in scene.volumes]
 
-    def messages(self, pair: ScenePair) -> tuple[LayerList, ...]:
+    def messages(self, history: History) -> tuple[LayerList, ...]:
         """Descriptions of the scene, and of the one beside it."""
-        main = self.message(pair.scene)
-        return (main,) if pair.other is None else (main, replace(self.message(pair.other), view="other"))
+        scenes: tuple[tuple[View, Scene | None], ...] = (("main", history.scene), ("other", history.other))
+        return tuple(self.message(one, history.revision, view) for view, one in scenes if one is not None)
 
-    def message(self, scene: Scene) -> LayerList:
+    def message(self, scene: Scene, revision: int, view: View = "main") -> LayerList:
         return LayerList(
             tuple(self._layer(layer) for layer in scene.volumes),
             tuple(self._points(layer.source) for layer in scene.points),
             tuple(self._mesh(layer.source) for layer in scene.meshes),
+            revision,
+            view,
         )
 
-    def news(self, pair: ScenePair) -> tuple[LayerList, ...]:
+    def news(self, history: History) -> tuple[LayerList, ...]:
         """The descriptions where they are not those of the scenes before; else none."""
+        pair = history.pair
         other = None if pair.other is None else sources_in_order(pair.other)
         units = tuple(layer.unit for one in (pair.scene, pair.other) if one is not None for layer in one.volumes)
         shown = self._version, sources_in_order(pair.scene), other, units
         was, self._reply = self._reply, shown
-        return self.messages(pair) if shown != was else ()
+        return self.messages(history) if shown != was else ()
 
     def name(self, source: str) -> str:
         return self.names.get(source) or name_of(source)

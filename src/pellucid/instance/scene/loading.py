@@ -158,7 +158,7 @@ def _was_measured(session: Session, source: str, measured: replies.Measured) -> 
 
 
 def tell_layers(session: Session) -> None:
-    for layers in session.catalogue.messages(session.history.pair):
+    for layers in session.catalogue.messages(session.history):
         session.broadcast(layers)
 
 
