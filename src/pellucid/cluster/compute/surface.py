@@ -1,7 +1,7 @@
 """The isosurface in a block, as vertices and triangles on its device.
 
 Here: count_surface and write_surface, the computations "count_surface" and "write_surface".
-Not here: extracting it (rendering.geometry.surface_extraction), surfaces of several blocks (images.surfaces).
+Not here: extracting it (rendering.geometry), surfaces of several blocks (images.surfaces).
 
 How large a surface is shows only when it is there: counting keeps it, and writing takes it.
 """
@@ -10,15 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from pellucid.box import Shape
-from pellucid.cluster.compute.label_surface import extract_labels
 from pellucid.cluster.compute.registry import BlockView, ComputeContext
 from pellucid.dataclass_json import from_json
 from pellucid.device import runtime
 from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Spacing
+from pellucid.rendering.geometry.label_surfaces import extract_label_surfaces, group_by_label
 from pellucid.rendering.geometry.surface_extraction import Surface, SurfacePlace, extract_surface
 
 MAX_KEPT = 64
@@ -85,9 +83,9 @@ def _extracted(
     voxels = block.outer[tuple(slices)]
     place = SurfacePlace(request.start, request.spacing)
     if request.labels:
-        on_host = voxels if isinstance(voxels, np.ndarray) else voxels.numpy()
-        found = extract_labels(on_host, request.labels, place, context.device)
-        return found.surface, found.parts
+        found = extract_label_surfaces(voxels, request.labels, place, context.device)
+        grouped = group_by_label(found, context.device)
+        return grouped.surface, grouped.parts
     return extract_surface(voxels, request.value, place, context.device), ()
 
 

@@ -1,7 +1,7 @@
 """The surface between voxels on a device, as vertices and triangles.
 
 Here: Surface, extract_surface.
-Not here: volumes in slabs (isosurfaces), the kernels (surface_kernels).
+Not here: many labels (label_surfaces), volumes in slabs (isosurfaces), the kernels (surface_kernels).
 """
 
 from dataclasses import dataclass
@@ -46,8 +46,8 @@ def extract_surface(
     from pellucid.rendering.geometry import surface_kernels
 
     device, place = device or choose("cpu"), place or SurfacePlace()
-    voxels = _readable(voxels)
-    limits = _limits(np.dtype(_dtype(voxels)), value)
+    voxels = readable_voxels(voxels)
+    limits = _limits(np.dtype(voxel_dtype(voxels)), value)
     if limits is None:
         return Surface(np.empty((0, 3), np.float32), np.empty((0, 3), np.int32))
     grid = _grid(voxels, limits, place, device)
@@ -56,11 +56,11 @@ def extract_surface(
     memory = primitives(device)
     bits = memory.empty((nz * ny * grid.words,), np.uint64)
     launch(surface_kernels.surface_bits, threads, [grid], [bits], device)
-    counts, table = _tables(device)
+    counts, table = case_tables(device)
     edges = memory.empty((3 * nz * ny * grid.spans,), np.int32)
     cubes = memory.empty((nz * ny * grid.spans,), np.int32)
     launch(surface_kernels.surface_counts, threads, [grid, bits, counts], [edges, cubes], device)
-    starts, triangle_starts = _starts(edges, device), _starts(cubes, device)
+    starts, triangle_starts = part_starts(edges, device), part_starts(cubes, device)
     number = int(starts[grid.own * 3 * ny * grid.spans])
     vertices = memory.empty((3 * number,), np.float32)
     triangles = memory.empty((3 * int(triangle_starts[-1]),), np.int32)
@@ -70,7 +70,7 @@ def extract_surface(
     return Surface(vertices.reshape(-1, 3), triangles.reshape(-1, 3))
 
 
-def _readable(voxels: Any) -> Any:
+def readable_voxels(voxels: Any) -> Any:
     """The voxels themselves where a kernel can read them."""
     if not isinstance(voxels, np.ndarray):
         return voxels
@@ -85,7 +85,7 @@ def _readable(voxels: Any) -> Any:
     return np.ascontiguousarray(voxels, voxels.dtype.newbyteorder("="))
 
 
-def _dtype(voxels: Any) -> Any:
+def voxel_dtype(voxels: Any) -> Any:
     return voxels.dtype if isinstance(voxels, np.ndarray) else runtime.start().dtype_to_numpy(voxels.dtype)
 
 
@@ -104,7 +104,7 @@ def _grid(voxels: Any, limits: tuple[float, int], place: SurfacePlace, device: D
 
     warp = runtime.start()
     grid = surface_kernels.SurfaceGrid()
-    dtype = np.dtype(_dtype(voxels))
+    dtype = np.dtype(voxel_dtype(voxels))
     grid.voxels = voxels.ctypes.data if isinstance(voxels, np.ndarray) else voxels.ptr
     grid.kind = surface_kernels.VOXEL_KINDS.index(dtype.str[1:])
     grid.plane, grid.row = (stride // dtype.itemsize for stride in voxels.strides[:2])
@@ -120,14 +120,14 @@ def _grid(voxels: Any, limits: tuple[float, int], place: SurfacePlace, device: D
 
 
 @cache
-def _tables(device: Device) -> tuple[Any, Any]:
+def case_tables(device: Device) -> tuple[Any, Any]:
     """How many triangles each case has, and their edges one after the other."""
     counts, table = triangle_table()
     memory = primitives(device)
     return memory.to_device(counts), memory.to_device(np.ascontiguousarray(table.reshape(256, -1)))
 
 
-def _starts(counts: Any, device: Device) -> Any:
+def part_starts(counts: Any, device: Device) -> Any:
     """Where each begins, and behind the last one how many there are."""
     memory = primitives(device)
     starts = memory.zeros((len(counts) + 1,), np.int64)

@@ -93,22 +93,34 @@ def find_bits(grid: SurfaceGrid, z: wp.int32, y: wp.int32, span: wp.int32, bits:
     ...
 
 
-WALK = """
+SPAN = """
     typedef unsigned long long Word;
     const int nx = grid.shape[0], ny = grid.shape[1], nz = grid.shape[2], words = grid.words, spans = grid.spans;
     const int begin = span * grid.span, end = wp::min(begin + grid.span, words);
     const bool has_below = y + 1 < ny, has_behind = z + 1 < nz;
-    // The rows of voxels around the cubes of this one, at (y, z), (y + 1, z), (y, z + 1), (y + 1, z + 1).
-    const Word* rows[4];
-    for (int r = 0; r < 4; ++r)
-        rows[r] = (const Word*)bits.data
-            + ((long long)(z + (r >> 1 && has_behind)) * ny + y + ((r & 1) && has_below)) * words;
     auto ones = [](Word word) -> int {
         word = word - ((word >> 1) & 0x5555555555555555ull);
         word = (word & 0x3333333333333333ull) + ((word >> 2) & 0x3333333333333333ull);
         return (int)((((word + (word >> 4)) & 0x0f0f0f0f0f0f0f0full) * 0x0101010101010101ull) >> 56);
     };
     auto lowest = [&](Word word) -> int { return ones((word & (~word + 1)) - 1); };
+    // Edges are numbered plane by plane: in each row those along x, then those along y; then, row by row, along z.
+    const long long of_plane = 3ll * ny * spans;
+    auto place = [&](int plane, int row, int axis) -> long long {
+        const long long within = axis == 2 ? 2ll * ny + row : 2ll * row + axis;
+        return plane * of_plane + within * spans + span;
+    };
+"""
+"""What all kernels know of a span; label_surface_kernels too."""
+
+WALK = (
+    SPAN
+    + """
+    // The rows of voxels around the cubes of this one, at (y, z), (y + 1, z), (y, z + 1), (y + 1, z + 1).
+    const Word* rows[4];
+    for (int r = 0; r < 4; ++r)
+        rows[r] = (const Word*)bits.data
+            + ((long long)(z + (r >> 1 && has_behind)) * ny + y + ((r & 1) && has_below)) * words;
     // here: the bits of the four rows; next: those of their next voxels along x.
     Word here[4], next[4], x_edges, y_edges, z_edges, cubes;
     auto look = [&](int w) -> bool {
@@ -135,13 +147,8 @@ WALK = """
             found |= ((int)(here[r] >> i & 1) | (int)(next[r] >> i & 1) << 1) << (2 * r);
         return found;
     };
-    // Edges are numbered plane by plane: in each row those along x, then those along y; then, row by row, along z.
-    const long long of_plane = 3ll * ny * spans;
-    auto place = [&](int plane, int row, int axis) -> long long {
-        const long long within = axis == 2 ? 2ll * ny + row : 2ll * row + axis;
-        return plane * of_plane + within * spans + span;
-    };
 """
+)
 
 
 @wp.func_native(
