@@ -24,7 +24,7 @@ FOLDER = Path(__file__).parent
 FINISHED = FOLDER.parent / "build" / "benchmarks.json"
 """The commit at which each table was finished. The table alone does not say so: some are written as they grow."""
 
-NEEDS_CARD = frozenset({"large_surfaces", "learn_speed", "render_cuda", "neural_speed", "reconstruct_steps"})
+NEEDS_CARD = frozenset({"learn_speed", "render_cuda", "neural_speed", "reconstruct_steps"})
 """Without a CUDA card there is nothing that these could measure."""
 TRAINS = frozenset({"learn_denoise", "learn_segment", "learn_superres", "neural", "neural_bounded"})
 """Trainings take minutes on a card and days without one: there they run with --quick only, to see that they work."""
