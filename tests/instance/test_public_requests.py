@@ -54,3 +54,20 @@ def test_only_the_user_who_sends_many_waits() -> None:
     assert own == [200] * MANY
     assert waiting > MAX_PER_SECOND
     assert flood.count(429) > 0 and flood.count(200) + flood.count(429) == MANY
+
+
+def test_those_that_wait_when_the_server_ends_are_refused() -> None:
+    """As it ends, uvicorn cancels them; what a cancelled one raises becomes a traceback in the log."""
+    registry = ConnectionRegistry()
+    registry.add(THEIRS, lambda: None, peer=Peer(os.geteuid() + 1))
+    app = ConnectionMiddleware(answer, registry)
+
+    async def end() -> list[int | BaseException]:
+        flood = [asyncio.create_task(asked(app, THEIRS)) for _ in range(2 * int(MAX_PER_SECOND))]
+        await asyncio.sleep(0)
+        waiting = [one for one in flood if not one.done()]
+        for one in waiting:
+            one.cancel()
+        return await asyncio.gather(*waiting, return_exceptions=True)
+
+    assert set(asyncio.run(end())) == {429}

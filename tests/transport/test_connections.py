@@ -5,6 +5,7 @@ import resource
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -16,15 +17,17 @@ import pytest
 from pellucid import progress
 from pellucid.transport.acceptor import MAX_UNAUTHENTICATED
 from pellucid.transport.client import TransferOptions, send
-from pellucid.transport.connections import UNKNOWN, ConnectionRegistry
+from pellucid.transport.connections import UNKNOWN, ConnectionRegistry, raise_descriptor_limit
 from pellucid.transport.peer_user import Peer
 from pellucid.transport.server import Listener
+from pellucid.transport.wire.messages import Channel, Timeout
 from tests.clock import Clock
 from tests.contracts.lanes import TOKEN, WAIT_S
 from tests.transport.certificates import make_certificate
 
 SMALL = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 IDLE = 100
+HIGH = 1024
 
 
 @pytest.fixture(autouse=True)
@@ -123,6 +126,37 @@ def test_idle_connections_do_not_stop_transfers(is_secured: bool, tmp_path: Path
         assert (listener.receive(WAIT_S).array == SMALL).all()
         while idle[0].recv(65536):  # The greeting, and then the end.
             pass
+
+
+@pytest.fixture
+def many_descriptors() -> Iterator[None]:
+    """What is opened from now on has a number that select does not accept."""
+    raise_descriptor_limit()
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[0] < HIGH + 256:
+        pytest.skip("This machine allows too few descriptors.")
+    with ExitStack() as stack:
+        while (filler := os.open(os.devnull, os.O_RDONLY)) < HIGH:
+            stack.callback(os.close, filler)
+        os.close(filler)
+        yield
+
+
+@pytest.mark.parametrize("lane", ["shm", "tcp"])
+def test_arrays_arrive_while_thousands_of_descriptors_are_open(lane: str, many_descriptors: None) -> None:
+    """Another user who opens connections to a viewer faster than it closes them gives it that many."""
+    with Listener(token=TOKEN) as listener:
+        send(str(listener.address), SMALL, token=TOKEN, options=TransferOptions(lane, attempts=1))
+        assert (listener.receive(WAIT_S).array == SMALL).all()
+
+
+def test_a_dead_sender_is_recognised_by_any_descriptor(many_descriptors: None) -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        channel = Channel(ours, Timeout(WAIT_S, threading.Event()), is_local=True)
+        assert not channel.is_peer_dead  # It is this process.
+        assert not channel.has_data()
+        theirs.close()
+        assert channel.has_data()
 
 
 def test_the_limit_of_descriptors_is_raised() -> None:

@@ -126,11 +126,20 @@ class ConnectionMiddleware:
 
     async def _serve_public(self, address: tuple[Any, ...], scope: Scope, receive: Receive, send: Send) -> None:
         """What anyone may ask for. programs of this user do not wait."""
-        wait_s = self._public.wait_s(self._connections.peer(address))
-        if wait_s is None:
+        if not await self._takes_turn(address):
             await refuse(scope, receive, send, TooManyRequests(TOO_BUSY, remedy="Try again in a moment."))
             return
-        await asyncio.sleep(wait_s)
         if scope["type"] == "http":  # The page itself, which anyone may load, also slowly.
             self._connections.prolong(address, PUBLIC_ANSWER_S)
         await self._app(scope, receive, send)
+
+    async def _takes_turn(self, address: tuple[Any, ...]) -> bool:
+        """Whether its turn came: not where too many are before it, or the server ends."""
+        wait_s = self._public.wait_s(self._connections.peer(address))
+        if wait_s is None:
+            return False
+        try:
+            await asyncio.sleep(wait_s)
+        except asyncio.CancelledError:  # uvicorn would write a traceback for each of many.
+            return False
+        return True

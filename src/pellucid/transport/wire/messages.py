@@ -107,6 +107,13 @@ def _peer_of(connection: socket.socket) -> int:
     return int(_CREDENTIALS.unpack(content)[0])
 
 
+def _is_readable(descriptor: int, timeout_s: float) -> bool:
+    """Whether something can be read, or nothing ever will. By poll: select knows no descriptor above 1023."""
+    waiting = select.poll()
+    waiting.register(descriptor, select.POLLIN)
+    return bool(waiting.poll(timeout_s * 1000))
+
+
 def _wait_in_turns(connection: socket.socket) -> None:
     if isinstance(connection, ssl.SSLSocket):
         connection.settimeout(POLL_S)
@@ -144,7 +151,7 @@ class Channel:
         if process < 0:
             return False
         try:  # The kernel closes the files of a process a moment before the process is gone.
-            return bool(select.select([process], [], [], SHUTDOWN_TIMEOUT_S)[0])
+            return _is_readable(process, SHUTDOWN_TIMEOUT_S)
         finally:
             os.close(process)
 
@@ -236,7 +243,7 @@ class Channel:
 
     def has_data(self) -> bool:
         """Whether something can be read, or the other end is gone."""
-        return bool(select.select([self.connection], [], [], 0)[0])
+        return _is_readable(self.connection.fileno(), 0)
 
     def close(self) -> None:
         for descriptor in self._descriptors:
