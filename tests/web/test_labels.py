@@ -84,9 +84,8 @@ def test_a_label_is_found_by_its_number_and_recoloured(labels_page: Page) -> Non
     wait_for_scene(page, "scene.volumes[1].labels.colors[0]?.color?.[1] > 0.5")
 
 
-def test_the_table_is_downloaded_as_csv(labels_page: Page, marks: Path, tmp_path: Path) -> None:
-    page = labels_page
-    page.locator(".layer", has_text="ball.npy").locator("button").first.click()
+def check_table(page: Page, marks: Path, tmp_path: Path) -> None:
+    """Its file has every label with the number of its voxels."""
     with page.expect_download() as started:
         page.get_by_role("button", name="Download the table as CSV").click()
     started.value.save_as(tmp_path / "table.csv")
@@ -97,8 +96,8 @@ def test_the_table_is_downloaded_as_csv(labels_page: Page, marks: Path, tmp_path
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_list_is_in_sight_at_every_size(
-    browser: Browser, viewer: Viewer, marks: Path, size: tuple[int, int]
+def test_the_list_its_colours_and_its_table_are_there_at_every_size(
+    browser: Browser, viewer: Viewer, marks: Path, size: tuple[int, int], tmp_path: Path
 ) -> None:
     context = browser.new_context(viewport={"width": size[0], "height": size[1]})
     page = context.new_page()
@@ -111,6 +110,10 @@ def test_the_list_is_in_sight_at_every_size(
         found = page.get_by_role("button", name=control).bounding_box()
         assert found is not None
         assert found["x"] >= 0 and found["x"] + found["width"] <= size[0] and found["y"] + found["height"] <= size[1]
+    check_table(page, marks, tmp_path)
+    page.get_by_label("Colour of label 7").fill("#ff8000")
+    page.get_by_label("Find a label").focus()
+    wait_for_scene(page, "scene.volumes[1].labels.colors[0]?.color?.[1] > 0.5")
     context.close()
 
 

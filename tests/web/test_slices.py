@@ -8,18 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
+from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from pellucid.formats.protocol import Voxels
 from pellucid.volume.interpolate import trilinear
 from pellucid.volume.sample_volume import sample
 from tests.shared_browser import SCALE
 from tests.waiting import wait_until
-from tests.web.browsing import Viewer, opened_alone, scene, show_slices, wait_for_scene
+from tests.web.browsing import scene, show_slices, wait_for_scene
 from tests.web.conftest import EDGE
 
 VOXELS = sample(EDGE)
-SIZES = [(1440, 900), (1024, 700), (390, 844)]
 
 
 @pytest.fixture
@@ -263,35 +262,6 @@ def test_distances_are_measured_on_a_slice_with_their_profile(slices: Page) -> N
     page.keyboard.press("2")
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_every_layout_shows_what_it_says_at_every_size(browser: Browser, viewer: Viewer, size: tuple[int, int]) -> None:
-    context = browser.new_context(viewport={"width": size[0], "height": size[1]})
-    page = context.new_page()
-    opened_alone(page, viewer.url)
-    if size[0] < 760:
-        expect(page.get_by_label("Rendering settings")).to_have_count(0)
-    areas = {}
-    for key, name in (("2", "side"), ("3", "four"), ("4", "slices")):
-        page.keyboard.press(key)
-        expect(page.locator(f".stage.is-{name}")).to_have_count(1)
-        expect(page.get_by_role("slider", name="Slice across")).to_have_count(3)
-        wait_until(lambda: all(is_exact(page, axis) for axis in "zyx"))
-        panels = [box_of(across(page, axis)) for axis in "zyx"]
-        for one in panels:
-            assert one["x"] >= 0 and one["x"] + one["width"] <= size[0] and one["y"] + one["height"] <= size[1]
-        areas[name] = [one["width"] * one["height"] for one in panels]
-    assert areas["four"][0] > areas["side"][0] and sum(areas["slices"]) > sum(areas["four"])
-    page.keyboard.press("3")
-    expect(page.locator(".stage.is-four")).to_have_count(1)
-    views = box_of(page.locator(".views"))
-    tile = box_of(across(page, "z"))
-    assert views["width"] == pytest.approx(tile["width"], rel=0.02)
-    assert views["height"] == pytest.approx(tile["height"], rel=0.02)
-    page.keyboard.press("1")
-    expect(page.get_by_role("slider", name="Slice across")).to_have_count(0)
-    context.close()
-
-
 def test_slices_of_two_scenes_are_compared_beside_each_other_by_swiping_and_by_their_difference(slices: Page) -> None:
     page = slices
     page.keyboard.press("b")
@@ -340,41 +310,3 @@ def seen(page: Page) -> tuple[Voxels, Voxels]:
     height, width = shown.shape[:2]
     rows = shown[3 * height // 10 : 45 * height // 100]
     return rows[:, width // 4 : 3 * width // 8], rows[:, 5 * width // 8 : 3 * width // 4]
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_a_slice_that_fills_the_page_has_its_tools_at_every_size(
-    browser: Browser, viewer: Viewer, size: tuple[int, int]
-) -> None:
-    context = browser.new_context(viewport={"width": size[0], "height": size[1]})
-    page = context.new_page()
-    opened_alone(page, viewer.url)
-    show_slices(page, is_shown=False)
-    show_slices(page)
-    page.get_by_role("button", name="Enlarge the slice across z").click()
-    panel = across(page, "z")
-    expect(page.get_by_role("slider", name="Slice across")).to_have_count(1)
-    wait_until(lambda: box_of(panel)["width"] > 0.4 * size[0] and is_exact(page, "z"))
-    for tool in (".slice-scale", ".slice-letters .is-right", ".slice-letters .is-top"):
-        expect(page.locator(tool)).to_be_in_viewport(ratio=1)
-    index = int(panel.get_attribute("aria-valuenow") or 0)
-    x, y = middle_of(panel)
-    page.mouse.move(x + 1, y + 1)
-    expect(page.locator(".slice-value")).to_have_text(str(VOXELS[index, EDGE // 2, EDGE // 2]))
-    expect(page.locator(".slice-value")).to_be_in_viewport(ratio=1)
-    page.get_by_role("button", name="Display of the slice across z").click()
-    controls = page.get_by_role("dialog", name="Display of slices across z")
-    for name in ("Auto", "1–99 %", "Min–max", "Colours"):
-        expect(controls.get_by_role("button", name=name, exact=True)).to_be_in_viewport(ratio=1)
-    controls.get_by_role("button", name="1–99 %").click()
-    low, high = (float(value) for value in np.percentile(VOXELS[index], (1, 99)))
-    claim = "JSON.stringify(scene.volumes[0].slice_options[0].window) === JSON.stringify(given)"
-    wait_for_scene(page, claim, [low, high])
-    controls.get_by_role("button", name="Auto").click()
-    wait_for_scene(page, claim, None)
-    page.keyboard.press("Escape")
-    panel.focus()
-    page.keyboard.press("ArrowUp")
-    expect(panel).to_have_attribute("aria-valuenow", str(index + 1))
-    page.keyboard.press("ArrowDown")
-    context.close()

@@ -76,6 +76,11 @@ def test_everything_can_be_started_from_the_first_page(empty: tuple[Page, Viewer
 
 def test_the_sample_and_a_recent_file_open_with_a_click(empty: tuple[Page, Viewer]) -> None:
     page, _ = empty
-    page.get_by_role("button", name="rock.npy").first.click()
-    wait_for_scene(page, "scene.volumes[0]?.source.endsWith('rock.npy')")
-    expect(page.get_by_text("Nothing is open.")).to_have_count(0)
+    for width, height in SIZES:
+        page.set_viewport_size({"width": width, "height": height})
+        page.get_by_role("button", name="rock.npy").first.click()
+        wait_for_scene(page, "scene.volumes[0]?.source.endsWith('rock.npy')")
+        expect(page.get_by_text("Nothing is open.")).to_have_count(0)
+        expect(page.get_by_role("heading", name="rock.npy")).to_be_visible()
+        page.keyboard.press("Control+z")
+        see(page, "Nothing is open.")

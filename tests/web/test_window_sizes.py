@@ -148,10 +148,10 @@ def test_a_shading_is_shown_whole_and_the_line_of_a_mistake_said_once(page: Page
     assert message.inner_text().count("Line 4") == 1
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_all_of_the_share_dialog_is_on_the_screen(page: Page, width: int) -> None:
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1024, 700), (1440, 900)])
+def test_all_of_the_share_dialog_is_on_the_screen(page: Page, width: int, height: int) -> None:
     page.get_by_role("button", name="Share").first.click()
-    page.set_viewport_size({"width": width, "height": 844})
+    page.set_viewport_size({"width": width, "height": height})
     dialog = page.get_by_role("dialog", name="Share")
     page.get_by_role("button", name="View only", exact=True).click()
     page.get_by_role("button", name="Create a short link").click()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import h5py
 import numpy as np
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from pellucid.tomo.pipeline.preview import SlicePreview
@@ -18,16 +19,21 @@ from tests.web.conftest import SIZE
 from tests.web.reconstruction.workbench import RECIPE, ROWS, VIEWS, center_of, choose_scan, exact, fill, own, settled
 
 
-def test_all_slices_are_made_and_opened(workbench: Page, preview: SlicePreview, scan: Path) -> None:
-    target, center = scan.with_name("made.zarr"), center_of(workbench)
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 700), (390, 844)])
+def test_all_slices_are_made_and_opened(
+    workbench: Page, preview: SlicePreview, scan: Path, width: int, height: int
+) -> None:
+    workbench.set_viewport_size({"width": width, "height": height})
+    target, center = scan.with_name(f"made-{width}.zarr"), center_of(workbench)
     workbench.get_by_label("Output", exact=True).fill(str(target))
     workbench.keyboard.press("Enter")
     workbench.get_by_role("button", name="Reconstruct all slices").click()
     expect(workbench.get_by_role("progressbar", name="Reconstruction", exact=True)).to_be_visible()
-    expect(workbench.get_by_text(re.compile(r"about \d+ s left"))).to_be_visible()
+    expect(workbench.get_by_text(re.compile(r"about \d+ s left"))).to_be_in_viewport(ratio=1)
     opener = workbench.get_by_role("button", name="Open volume")
     expect(opener).to_be_visible(timeout=TIMEOUT_MS)
-    expect(workbench.get_by_role("status").get_by_text(re.compile(r"Done in [\d.]+ (s|min)"))).to_be_visible()
+    done = workbench.get_by_role("status").get_by_text(re.compile(r"Done in [\d.]+ (s|min)"))
+    expect(done).to_be_in_viewport(ratio=1)
     assert scene(workbench)["scene"]["volumes"][0]["source"].startswith("memory:")  # Slices were seen as they came.
     opener.click()
     expect(workbench.get_by_role("region", name="Reconstruction")).to_have_count(0)
