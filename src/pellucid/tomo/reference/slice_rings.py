@@ -68,6 +68,9 @@ SAME_IN_BOTH = 0.4
 """Of the height of a ring, both in the sinogram and in the slice: columns beside it that are as high belong to it."""
 LIKE = 0.4, 2.0
 """Between so many times what the sinogram shows is the same ring."""
+MIRRORED_SHARE = 0.4
+"""Of the height of a line, that of the other side of the same wall. Of 545 rings in foams, one in a hundred moves
+like a wall and has such a line on the other side, by chance."""
 FAINT = 0.4
 """Of what the sinogram shows: less in the slice is no ring."""
 CLEAR_TIMES, CLEARLY_UNEVEN_TIMES, NEVER_UNEVEN_TIMES, CLEARLY_UNEVEN_SHARE = 15.0, 4.0, 8.0, 0.2
@@ -218,7 +221,18 @@ class SliceRings:
                 is_wrong[group] = False
         certain = self._certain(stripes)
         found = self._whole(is_wrong | certain | self._shared(stripes) | self._agreed(stripes), stripes)
-        return replace(stripes, is_wrong=stripes.without_parts_near(self.axis, found) | (certain & self.is_known))
+        found = stripes.without_parts_near(self.axis, found) | (certain & self.is_known)
+        return replace(stripes, is_wrong=self._without_walls(found, stripes))
+
+    def _without_walls(self, found: Mask, stripes: Stripes) -> Mask:
+        """found, less what moves and is as high on the other side of the axis, a few columns nearer or farther: a wall
+        around another point. In half a turn both of its sides stay on almost the same columns for a while."""
+        kept = found.copy()
+        groups, count = scipy.ndimage.label(found)
+        for (group,) in scipy.ndimage.find_objects(groups, count):
+            highest = max(_opposite_height(signed, group, self.axis) for signed in (stripes.signed, self.signed))
+            kept[group] = highest < MIRRORED_SHARE or not stripes.is_moving(group)
+        return kept
 
     def _certain(self, stripes: Stripes) -> Mask:
         """The rings that are certain, where the sinogram shows some of them and not much that is concentric nearby."""
@@ -270,6 +284,23 @@ class SliceRings:
             return False
         is_same_sign = self.profile[group].mean() * stripes.profile[group].mean() >= 0
         return bool(is_same_sign and self.heights[group].max() >= FAINT * stripes.heights[group].max())
+
+
+def _opposite_height(signed: Floats, group: slice, axis: float) -> float:
+    """How far columns near those on the other side of the axis stand out, to the same side: the lower of both heights,
+    as a share of the higher one.
+
+    >>> signed = np.array([0.0, 0.5, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0])
+    >>> [_opposite_height(signed, slice(10, 11), axis) for axis in (4.0, 6.0, 9.5)]
+    [0.5, 0.5, 0.0]
+    """
+    own = signed[group][np.abs(signed[group]).argmax()]
+    mirrored = 2 * axis - (group.start + group.stop - 1) / 2
+    columns = np.arange(len(signed))
+    is_near = np.abs(columns - mirrored) <= NEIGHBOURS
+    is_near[group] = False
+    other = (signed * np.sign(own)).max(where=is_near, initial=0.0)
+    return float(min(other, abs(own)) / max(other, abs(own), 1e-30))
 
 
 def _as_high(signed: Floats, found: Mask) -> Mask:

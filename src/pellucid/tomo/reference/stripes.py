@@ -49,6 +49,8 @@ OPPOSITE_SHARE_OF_RING = 0.4
 LEAST_PARTS, LASTING_SHARE, LEAST_ALONE = 0.25, 0.35, 0.6
 """In this share of the scan, where a ring stands out least, it does so by at least so much of what it does in all of
 it. Each of its columns may do so by this much less. Of 4,000 random parts, those that look like a ring reach 0.3."""
+MOVING_SHARE, MOVING_SMOOTH = 0.7, 0.4
+"""What lasts for less, and is so alike from one part of the scan to the next, moves."""
 SAME_RING = 0.5
 """Of the height of a ring that was found: columns next to it that are as high belong to it too."""
 MIN_SMOOTHING = 0.6
@@ -150,6 +152,13 @@ class Stripes:
         if not whole.all() or not whole.mean():
             return False
         return self._opposite(group, axis) < OPPOSITE_SHARE_OF_RING and self._lasting(group) > LASTING_SHARE
+
+    def is_moving(self, group: slice) -> bool:
+        """Whether columns stand out for a part of the scan only, which begins and ends slowly: noise does not."""
+        heights = _above_both_sides(self.parts, group).mean(axis=1)
+        away = heights - heights.mean()
+        together = float(away[1:] @ away[:-1])
+        return together > MOVING_SMOOTH * float(away @ away) and self._lasting(group) < MOVING_SHARE
 
     def _lasting(self, group: slice) -> float:
         """How far columns stand out in the parts of the scan where they do so least, as a share of all of it."""
