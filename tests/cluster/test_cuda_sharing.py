@@ -124,6 +124,15 @@ def small_cards() -> Iterator[WorkerGroup]:
         yield started
 
 
+@pytest.fixture(scope="module")
+def cards() -> Iterator[WorkerGroup]:
+    """Two Workers on one GPU, with room for what the light of an image needs at a time, in pages of 2 MiB."""
+    if not any(device.is_cuda for device in devices()):
+        pytest.skip("needs a CUDA device")
+    with WorkerGroup.local(2, "cuda:0", memory_bytes=16 * MEMORY) as started:
+        yield started
+
+
 def images_of(group: WorkerGroup, scenes: Sequence[Scene], cuts: tuple[list[int], ...], is_spilled: bool) -> list[str]:
     """A line for each image of blocks that stay on their Workers: how close it is to that of the whole."""
     blocks, lines = placed(group, cuts), []
@@ -163,10 +172,10 @@ def test_images_of_blocks_on_two_workers_are_those_of_the_whole(small_cards: Wor
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("shading", ["shadow", "occlusion", "full"])
-def test_light_of_blocks_on_a_gpu_is_that_of_the_whole(small_cards: WorkerGroup, tmp_path: Path, shading: str) -> None:
+def test_light_of_blocks_on_a_gpu_is_that_of_the_whole(cards: WorkerGroup, tmp_path: Path, shading: str) -> None:
     source = tmp_path / "volume.npy"
     np.save(source, VOXELS)
     scene = scene_of(AHEAD.orbited(30, 20), shading=shading)
-    line = line_of(0, lit(small_cards, source, scene, ([18], [20], [11])), whole(scene), small_cards)
+    line = line_of(0, lit(cards, source, scene, ([18], [20], [11])), whole(scene), cards)
     log.info("%s: %s", shading, line)
-    assert line.startswith("good"), "\n".join([line, logs_of(small_cards)])
+    assert line.startswith("good"), "\n".join([line, logs_of(cards)])
