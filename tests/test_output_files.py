@@ -30,6 +30,7 @@ WRITERS = {
     "engines/earlier_plan.py": GROWING,
     "engines/markers.py": GROWING,
     "engines/partial_output.py": GROWING,
+    "engines/spark_job/allocation.py": "in a new private folder with a name that cannot be guessed",
     "engines/remote_blocks.py": "in the folder of a growing output, or in one of the user's own",
     "formats/byte_sources.py": "exclusively, in the cache",
     "formats/chunked/store.py": GROWING,

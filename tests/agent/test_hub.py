@@ -44,8 +44,7 @@ class Target:
 def target(ada: Person) -> Iterator[Target]:
     """A viewer with a file that only ada may read."""
     client = ada.program()
-    np.save(ada.home / "secret.npy", sample(16))
-    os.chown(ada.home / "secret.npy", *_owner(ada))
+    save_volume(ada)
     id = ada.start(client, source=str(ada.home / "secret.npy"), roots=[str(ada.home)])["id"]
     ada.until(client, id, "running")
     address = json.loads((ada.state_folder / f"agent/jobs/{id}/address.json").read_text())
@@ -53,6 +52,12 @@ def target(ada: Person) -> Iterator[Target]:
     agent_port = int(lease["url"].split(":")[2].partition("/")[0])
     yield Target(client, id, address["token"], agent_port, address["port"])
     client.delete(f"{ada.prefix}/api/jobs/{id}")
+
+
+def save_volume(ada: Person) -> None:
+    """A file that only ada may read; also where this test runs alone."""
+    np.save(ada.home / "secret.npy", sample(16))
+    os.chown(ada.home / "secret.npy", *_owner(ada))
 
 
 def _owner(person: Person) -> tuple[int, int]:
@@ -223,12 +228,14 @@ def test_a_program_works_through_the_hub(hub: RunningHub, ada: Person) -> None:
         pellucid.logout()
         print(os.path.exists(sys.argv[4]))"""
     kept = ada.state_folder / "hub.json"
+    save_volume(ada)
     done = ada.run(script, hub.url, ada.token, str(ada.home / "secret.npy"), str(kept))
     assert done.stderr == ""
     assert done.stdout.splitlines() == ["(24, 32, 4) running", "True", "ended 0o600", "False"]
 
 
 def test_a_wrong_token_is_said_so(hub: RunningHub, ada: Person) -> None:
+    (ada.state_folder / "hub.json").unlink(missing_ok=True)
     done = ada.run(f"import pellucid; pellucid.login({hub.url!r}, 'wrong')")
     assert "The Hub rejected this token" in done.stderr and not (ada.state_folder / "hub.json").exists()
 

@@ -52,7 +52,7 @@ def test_an_array_that_is_given_is_filled(scan: Scan) -> None:
 
 
 def test_an_array_of_another_shape_is_refused(scan: Scan) -> None:
-    with pytest.raises(InvalidInput, match=r"Use \(37, 48, 48\) float32"):
+    with pytest.raises(InvalidInput, match=r"float32 array of shape \(37, 48, 48\)"):
         reconstruct_array(scan, RECIPES[0], device="cpu", out=np.empty((3, 4, 4), np.float32))
 
 

@@ -57,7 +57,7 @@ class WindowSpeeds:
     def seconds(self, windows: Voxels) -> Voxels:
         """Of a voxel in windows of so many; between measured windows in proportion to the logarithm of their size.
 
-        >>> WindowSpeeds(((100, 1.0), (10000, 3.0))).seconds(np.array([10, 1000])).tolist()
+        >>> WindowSpeeds(((100, 1.0), (10000, 3.0))).seconds(np.array([10, 1000])).round(6).tolist()
         [1.0, 2.0]
         """
         if not self.points:

@@ -1,7 +1,7 @@
 """Vertices and triangles of many surfaces, put in order of their surfaces.
 
 Here: the kernels.
-Not here: sorting (device.primitives), running them (label_surfaces).
+Not here: sorting (device.primitive_ops), running them (label_surfaces).
 """
 
 # mypy: ignore-errors
