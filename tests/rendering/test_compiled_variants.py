@@ -16,9 +16,9 @@ from pellucid.rendering.kernels.textured import light_rays as textured_light
 
 MAX_CASTERS = 14
 """With the kernel that follows paths of light."""
-MAX_UNITS = 20
-"""What one machine may compile in all: ray casters, light in bytes, points, meshes, slices, light, paths, and what
-finishes a picture."""
+MAX_UNITS = 19
+"""What one machine may compile in all: ray casters, points, meshes, slices, light, paths, and what finishes a
+picture."""
 
 
 def all_kernels() -> Iterator[tuple[str, Any]]:

@@ -47,6 +47,7 @@ def to_bytes(
 
 @wp.func_native(
     """
+#ifndef __CUDA_ARCH__  // CUDA compiles the module too, and has no vectors of this kind.
     typedef float Q __attribute__((vector_size(16)));
     typedef int I __attribute__((vector_size(16)));
     typedef unsigned char B __attribute__((vector_size(4)));
@@ -64,6 +65,7 @@ def to_bytes(
         __builtin_memcpy(rgba.data + pixel, &bytes, sizeof(bytes));
         far.data[pixel] = depth.data[pixel] < nothing ? depth.data[pixel] : __builtin_inff();
     }
+#endif
     """
 )
 def row_to_bytes(
@@ -77,7 +79,7 @@ def row_to_bytes(
 ): ...
 
 
-@wp.kernel(enable_backward=False, module="unique")
+@wp.kernel(enable_backward=False)
 def rows_to_bytes(
     first: wp.int32,
     color: wp.array2d(dtype=wp.vec4),
