@@ -40,7 +40,7 @@ def main() -> None:
     chosen = Options(given.quick, given.json)
     with tempfile.TemporaryDirectory(dir=given.scratch) as folder:
         kept = given.parts or Path(folder)
-        entries = Entries(kept, "quick-neural" if given.quick else "neural", f"-{given.only}" if given.only else "")
+        entries = Entries(kept, "quick-neural" if given.quick else "neural", _own_name(given))
         place = Place(Path(folder), kept / "fields", given.quick, draws=given.images)
         with_entry_points(Path(folder) / "site")
         jobs = jobs_of(given.part, given.sizes, is_quick=given.quick)
@@ -66,6 +66,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--trainings", type=int, metavar="N", help="at the same time (default: 3 on a GPU)")
     parser.add_argument("--codecs", type=int, metavar="N", help="at the same time (default: 8 with a GPU)")
     return parser.parse_args()
+
+
+def _own_name(given: argparse.Namespace) -> str:
+    """What the file of a run with a part of all results has in its name: runs at the same time have one each."""
+    sizes = given.sizes if given.sizes != SIZES else ()
+    return f"-{given.only}" + "".join(f"-{one}" for one in (*given.part, *sizes)) if given.only else ""
 
 
 def _missing(jobs: Sequence[Job], entries: Entries, only: str | None) -> list[Job]:

@@ -5,6 +5,7 @@ Not here: neural fields (neural), quality (pellucid.neural.quality).
 """
 
 import math
+import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
@@ -27,7 +28,7 @@ MIN_BOUND = -7.0
 """Bounds are looked for between this power of ten of the range and the range itself."""
 TRIES, CLOSE = 10, 0.98
 """At most so many; close enough is this part of the size."""
-SPERR_EDGE, SPERR_WORKERS = 512, 8
+SPERR_EDGE, SPERR_WORKERS = 512, min(8, os.cpu_count() or 1)
 """HDF5 has no chunks of 4 GiB: larger volumes are coded in such chunks, several at a time."""
 
 

@@ -1,6 +1,7 @@
 """What does a model for every brick gain over one model of the same size, and does it leave seams?
 
     python -m benchmarks.neural_ensemble [--quick] [--json FILE] [--parts FOLDER] [--until SECONDS] [--only trainings]
+                                         [--trainings N]
 
 2 x 2 x 2 bricks with 0, 4 and 16 ghost cells beside one model of as many bytes, trained with as many steps as a brick,
 and with as many as all bricks together. PSNR over all voxels, and how much the gradient changes across the faces of
@@ -12,6 +13,7 @@ is kept in FOLDER/ensemble: another run leaves it out.
 import argparse
 import tempfile
 import time
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -90,13 +92,19 @@ def main() -> None:
     parser.add_argument("--parts", type=Path, metavar="FOLDER", help="where results are kept (default: nowhere)")
     parser.add_argument("--until", type=float, default=float("inf"), metavar="SECONDS", help="start nothing later")
     parser.add_argument("--only", choices=("trainings",), help="write no table, which takes the processor some time")
+    parser.add_argument("--trainings", type=int, metavar="N", help="at the same time (default: 3 on a GPU)")
     given = parser.parse_args()
     size = QUICK if given.quick else CUDA if torch.cuda.is_available() else FULL
     with tempfile.TemporaryDirectory() as folder:
         with_entry_points(Path(folder) / "site")
         source, kept = Path(folder) / "a.npy", (given.parts or Path(folder)) / "ensemble"
         np.save(source, size.voxels())
-        train(models_of(size), source, size, kept, time.monotonic() + given.until)
+        at_once = given.trainings or (3 if torch.cuda.is_available() else 1)
+        deadline = time.monotonic() + given.until
+        kept.mkdir(parents=True, exist_ok=True)
+        train(
+            models_of(size), partial(train_one, source=source, size=size, kept=kept, deadline=deadline), kept, at_once
+        )
         if given.only is None:
             report("neural_ensemble", table_rows(size, kept), str(size), Options(given.quick, given.json))
         if given.only is None and not given.quick:
@@ -107,12 +115,11 @@ def models_of(size: Size) -> list[Model]:
     return [*(Model(size.steps, ghost) for ghost in size.ghosts), Model(size.steps), Model(8 * size.steps)]
 
 
-def train(models: list[Model], source: Path, size: Size, kept: Path, deadline: float) -> None:
-    """Those that are not kept yet; one after the other without a GPU."""
-    kept.mkdir(parents=True, exist_ok=True)
+def train(models: list[Model], one: Callable[[Model], Model], kept: Path, at_once: int) -> None:
+    """Those that are not kept yet."""
     missing = [model for model in models if not (kept / f"{model.name}.plf").exists()]
-    with ProcessPoolExecutor(3 if torch.cuda.is_available() else 1, mp_context=get_context("spawn")) as pool:
-        for model in pool.map(partial(train_one, source=source, size=size, kept=kept, deadline=deadline), missing):
+    with ProcessPoolExecutor(at_once, mp_context=get_context("spawn")) as pool:
+        for model in pool.map(one, missing):
             print(model.name, flush=True)
 
 

@@ -28,8 +28,8 @@ from pellucid.volume.volume import open_volume
 
 DECODER = 32 * 64 + 64 * 64 + 64
 """Parameters of the decoder of a published model, about."""
-MAX_MODEL_S = 75.0
-"""fV-SRN and NGP, whose steps are not fused, are trained for so long if they have not made all their steps."""
+MAX_MODEL_S = 240.0
+"""fV-SRN and NGP are trained for so long if they have not made all their steps."""
 MAX_DRAWN_BYTES = 2**31
 
 
