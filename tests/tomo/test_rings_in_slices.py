@@ -86,12 +86,12 @@ def left_of_rings(seed: int) -> tuple[float, float]:
     return one, other
 
 
-def test_four_fifths_of_random_rings_go() -> None:
+def test_more_than_four_fifths_of_random_rings_go() -> None:
     """Scan 15 has a ring on the axis itself, which could be a wire there, and stays."""
     with_slice, alone = np.transpose([left_of_rings(seed) for seed in range(30)])
-    assert with_slice.mean() < 0.215
-    assert np.delete(with_slice, 15).mean() < 0.19
-    assert np.median(with_slice) < 0.15
+    assert with_slice.mean() < 0.18
+    assert np.delete(with_slice, 15).mean() < 0.155
+    assert np.median(with_slice) < 0.08
     assert with_slice.mean() < alone.mean() - 0.03
 
 

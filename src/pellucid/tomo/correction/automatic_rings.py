@@ -15,7 +15,14 @@ from pellucid.tomo.correction.rings import RingSettings, fill_dead, running_medi
 from pellucid.tomo.methods.filters import RowEnds, filter_sinograms
 from pellucid.tomo.reference.rings import Floats, Mask
 from pellucid.tomo.reference.slice_rings import LEVEL_COLUMNS, AxisLines, SliceRings
-from pellucid.tomo.reference.stripes import PARTS, Stripes, erratic_columns, good_neighbours, ignores_sample
+from pellucid.tomo.reference.stripes import (
+    PARTS,
+    Stripes,
+    erratic_columns,
+    good_columns_around,
+    good_neighbours,
+    ignores_sample,
+)
 
 
 def remove_measured(
@@ -46,7 +53,7 @@ def _without_erratic(sinograms: Array, size: int, axes: Voxels, device: Device) 
 
     def find(place: int, restless: Floats) -> Mask:
         found = erratic_columns(restless, size, float(axes[place]))
-        wrong, left, right, _ = good_neighbours(found)
+        wrong, left, right = good_neighbours(found)
         if len(wrong):
             values = np.asarray(room.to_host(turned[place : place + 1])[0], np.float64)
             found[wrong] = ignores_sample(values[wrong], values[left], values[right])
@@ -115,15 +122,12 @@ def _find_offsets(sinograms: Array, found: list[Stripes], offsets: Voxels, devic
     from pellucid.tomo.kernels import rings as kernels
 
     room, views = primitives(device), sinograms.shape[1]
-    columns = [good_neighbours(stripes.is_wrong & (not stripes.are_dense)) for stripes in found]
+    columns = [good_columns_around(stripes.is_wrong & (not stripes.are_dense)) for stripes in found]
     slices = np.repeat(np.arange(len(found)), [len(wrong) for wrong, *_ in columns])
     if not len(slices):
         return
-    wrong, left, right, share = (np.concatenate(parts) for parts in zip(*columns, strict=True))
-    sample = np.stack([stripes.concentric for stripes in found])
-    between = (1 - share) * sample[slices, left] + share * sample[slices, right]
-    numbers = [array.astype(np.int32) for array in (slices, wrong, left, right)]
-    numbers += [array.astype(np.float32) for array in (share, sample[slices, wrong] - between)]
+    wrong, around, weights = (np.concatenate(parts) for parts in zip(*columns, strict=True))
+    numbers = [array.astype(np.int32) for array in (slices, wrong, around)] + [weights.astype(np.float32)]
     away = room.empty((1, len(slices), views), np.float32)
     inputs = [sinograms, *(room.to_device(array) for array in numbers)]
     launch(kernels.compare_columns, (len(slices), views), inputs=inputs, outputs=[away], device=device)

@@ -272,16 +272,15 @@ def compare_columns(
     sinograms: wp.array3d(dtype=wp.float32),
     places: wp.array(dtype=wp.int32),
     wrong: wp.array(dtype=wp.int32),
-    left: wp.array(dtype=wp.int32),
-    right: wp.array(dtype=wp.int32),
-    share: wp.array(dtype=wp.float32),
-    offset: wp.array(dtype=wp.float32),
+    around: wp.array2d(dtype=wp.int32),
+    weights: wp.array2d(dtype=wp.float32),
     away: wp.array3d(dtype=wp.float32),
 ):
-    """How far a column is, in every view, from the line between two others, less an offset."""
+    """How far a column is, in every view, from the weighted sum of those around it."""
     index, view = wp.tid()
     index += first
     place = places[index]
-    between = (1.0 - share[index]) * sinograms[place, view, left[index]]
-    between += share[index] * sinograms[place, view, right[index]]
-    away[0, index, view] = sinograms[place, view, wrong[index]] - between - offset[index]
+    difference = sinograms[place, view, wrong[index]]
+    for near in range(around.shape[1]):
+        difference -= weights[index, near] * sinograms[place, view, around[index, near]]
+    away[0, index, view] = difference

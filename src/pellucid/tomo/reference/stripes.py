@@ -61,6 +61,9 @@ WIDEST = 4
 """Columns side by side that can be a ring; more are left alone."""
 PARTS, STEADY_SHARE, UNSTEADY = 16, 0.75, 0.7
 """A ring is the same in this share of the parts of a scan, but for so much of itself."""
+CURVE_REACH, CURVE_COLUMNS = 3, 12
+"""Good columns on either side of a ring that say what it hides, and how far apart the outermost of them may be. A line
+between the nearest two cuts off the curves of the sample: with it, 18 % of random rings are left instead of 17."""
 QUARTILES_TO_MEDIAN_ERROR = 1.253 / 1.349
 """From the distance of the quartiles to the standard deviation of the median of one value."""
 ERRATIC_FACTOR, ERRATIC_SHARE = 4.0, 0.25
@@ -332,19 +335,41 @@ def ignores_sample(own: Floats, before: Floats, after: Floats) -> Mask:
     return np.asarray(is_frozen | (together < SMOOTH * (away**2).sum(axis=1)))
 
 
-def good_neighbours(is_wrong: Mask) -> tuple[Indices, Indices, Indices, Floats]:
-    """The wrong columns, the nearest good ones to the left and right of each, and the share of the right one."""
+def good_neighbours(is_wrong: Mask) -> tuple[Indices, Indices, Indices]:
+    """The wrong columns, and the nearest good ones to the left and right of each."""
+    wrong, around, _ = good_columns_around(is_wrong)
+    return wrong, around[:, CURVE_REACH - 1], around[:, CURVE_REACH]
+
+
+def good_columns_around(is_wrong: Mask) -> tuple[Indices, Indices, Floats]:
+    """The wrong columns, the good ones nearest to each, and the weights with which these say what it should be: on the
+    cubic through them by least squares or, where they are few or far apart, on the line between the nearest two.
+
+    >>> is_wrong = np.isin(np.arange(12), [5, 6])
+    >>> wrong, around, weights = good_columns_around(is_wrong)
+    >>> around.tolist()
+    [[2, 3, 4, 7, 8, 9], [2, 3, 4, 7, 8, 9]]
+    >>> cubic = np.arange(12.0) ** 3
+    >>> (weights * cubic[around]).sum(axis=1).round(6).tolist()
+    [125.0, 216.0]
+    """
     wrong, good = np.flatnonzero(is_wrong), np.flatnonzero(~is_wrong)
     place = np.searchsorted(good, wrong)
-    left, right = good[np.maximum(place - 1, 0)], good[np.minimum(place, len(good) - 1)]
-    share = np.divide(wrong - left, right - left, out=np.zeros(len(wrong)), where=right > left)
-    return wrong, left, right, share
+    around = good[np.clip(place[:, None] + np.arange(-CURVE_REACH, CURVE_REACH), 0, len(good) - 1)]
+    away = around - wrong[:, None]
+    left, right = away[:, CURVE_REACH - 1], away[:, CURVE_REACH]
+    line = np.zeros(away.shape)
+    line[:, CURVE_REACH] = np.divide(-left, right - left, out=np.zeros(len(wrong)), where=right > left)
+    line[:, CURVE_REACH - 1] = 1 - line[:, CURVE_REACH]
+    is_curve = (place >= CURVE_REACH) & (place <= len(good) - CURVE_REACH) & (np.ptp(away, axis=1) <= CURVE_COLUMNS)
+    curve = np.linalg.pinv(away[:, :, None] ** np.arange(4.0))[:, 0]
+    return wrong, around, np.where(is_curve[:, None], curve, line)
 
 
 def remove_offsets(sinogram: Floats, stripes: Stripes) -> Floats:
-    """Every wrong column less the median of how far it is from a straight line between its good neighbours."""
-    wrong, left, right, share = good_neighbours(stripes.is_wrong)
-    plain, out = sinogram - stripes.concentric, sinogram.copy()
-    between = (1 - share) * plain[:, left] + share * plain[:, right]
-    out[:, wrong] -= np.quantile(plain[:, wrong] - between, 0.5, axis=0, method="closest_observation")
+    """Every wrong column less the median of how far it is from what the good columns around it say."""
+    wrong, around, weights = good_columns_around(stripes.is_wrong)
+    away = sinogram[:, wrong] - (sinogram[:, around] * weights).sum(axis=2)
+    out = sinogram.copy()
+    out[:, wrong] -= np.quantile(away, 0.5, axis=0, method="closest_observation")
     return out
