@@ -13,7 +13,7 @@ from pellucid.workers.protocol import requests
 from pellucid.workers.roles import SERVICES
 from tests.instance.loopback import open_page, running
 from tests.suite_report import ROOT
-from tests.waiting import TIMEOUT_S
+from tests.waiting import TIMEOUT_S, wait_until
 
 
 def test_what_a_role_announces_is_drawn_and_its_loss_is_reported(
@@ -42,3 +42,17 @@ def _check(instance: Instance, viewer: Viewer, voxels: Voxels) -> None:
             pass
         assert "SIGSEGV" in refusal["what"] and lost.exception(TIMEOUT_S) is not None
     assert instance.session.worker.pid == render_pid and instance.session.worker.restarts == 0
+
+
+def test_on_a_gpu_the_compute_process_starts_when_a_volume_is_shown(
+    source: str, folder: Path, ball: Voxels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SERVICES, "compute", "tests.workers.doubling_service:DoublingService")
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT / 'src'}{os.pathsep}{ROOT}")
+    with running(source, folder) as instance:
+        session = instance.session
+        role = session.pool.get("compute")
+        session.pool_events.start_compute()
+        assert role.pid is None
+        monkeypatch.setattr(session.relay, "device", "cuda:0")
+        wait_until(lambda: role.pid)

@@ -80,3 +80,4 @@ async def _tick(session: Session) -> None:
     while True:
         await asyncio.sleep(TICK_S)
         session.tick()
+        session.pool_events.start_compute()

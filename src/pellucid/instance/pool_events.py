@@ -1,10 +1,11 @@
 """Events of the Workers beside the one that renders, and how a session handles them.
 
-Here: PoolEvents: what they announce, their progress and their loss.
+Here: PoolEvents: what they announce, their progress and their loss; which one starts before its first request.
 Not here: events of the render Worker (worker_events), the Workers themselves (workers.pool).
 """
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from pellucid.formats.shared_memory import SharedArray
@@ -34,6 +35,16 @@ class PoolEvents:
             VoxelsChanged: lambda changed, _: session.show_changed(changed.source),
             BatchHalved: lambda halved, _: session.models.batch_was_halved(halved.source, halved.batch),
         }
+        self._is_compute_started = False
+
+    def start_compute(self) -> None:
+        """Once, when a volume is shown: on a GPU, starting what runs networks takes seconds, which the first one would
+        wait."""
+        session = self._session
+        has_gpu = (session.relay.device or "").startswith("cuda")
+        if not self._is_compute_started and has_gpu and session.history.scene.volumes and find_spec("onnxruntime"):
+            self._is_compute_started = True
+            session.pool.get("compute").start()
 
     def announced(self, role: Role, announcement: Announcement, array: SharedArray | None) -> None:
         handler = self.handlers.get(type(announcement))

@@ -4,8 +4,9 @@ Here: open_torch, which is registered in the entry point group ``pellucid.networ
 Not here: windows (infer), the operators (graph_import), measuring the time on the GPU (gpu_clock).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,6 @@ class TorchRuntime:
         self.network = to_channels_last(to_torch(model).to(device))
         kind = torch.cuda.get_device_name(device) if self.is_gpu else "CPU"
         self.name = f"PyTorch {torch.__version__} ({kind}, {'bfloat16' if self._half else 'float32'})"
-        self._compiled = torch.compile(self.network, dynamic=False) if is_compilable(device) else None
         self._clocks: dict[tuple[int, ...], GpuClock] = {}
         self._regions = DeviceRegions(device, self.compute)
 
@@ -82,11 +82,17 @@ class TorchRuntime:
         tensors = [to_channels_last(one) for one in tensors]
         kind = torch.device(self.device).type
         with torch.autocast(kind, self._half) if self._half else nullcontext():
-            if is_compiled and self._compiled is not None:
+            if is_compiled and is_compilable(self.device):
                 with fast_convolutions():
                     return list(self._compiled(*tensors))
             with clock.measuring(is_gpu=self.is_gpu):
                 return list(self.network(*tensors))
+
+    @cached_property
+    def _compiled(self) -> Callable[..., Sequence[Tensor]]:
+        """PyTorch's compiler takes twice as long to import as PyTorch itself: only where something is compiled."""
+        compiled: Callable[..., Sequence[Tensor]] = torch.compile(self.network, dynamic=False)
+        return compiled
 
 
 def _constants(model: "onnx.ModelProto") -> set[str]:
