@@ -1,11 +1,15 @@
 """From a file to a file: right voxels, resumed, reported, refused early."""
 
+import io
+import itertools
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
 from math import prod
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -20,6 +24,7 @@ from pellucid.engines.serial import SerialEngine
 from pellucid.engines.task import BlockResult, TaskContext
 from pellucid.errors import InvalidInput, NotEnoughMemory, OutputExists
 from pellucid.formats.protocol import Voxels
+from pellucid.infer import memory_probe
 from pellucid.infer.apply import OutputValues, RunControl, apply_network, segment
 from pellucid.infer.job import InferenceOptions, NetworkFile
 from pellucid.infer.loading import load_network
@@ -86,6 +91,12 @@ def test_values_are_those_of_the_whole_volume(
     assert one.deviation is not None and one.deviation.maximum < 1e-3 * one.deviation.span
     assert any("covers the receptive field" in sentence for sentence in report.sentences)
     assert any("ONNX Runtime" in sentence and "(CPU)" in sentence for sentence in report.sentences)
+
+
+def test_nothing_is_checked_where_nothing_is_computed_twice(source: Path, network: Path, tmp_path: Path) -> None:
+    volume, report = apply_network(source, tmp_path / "out.zarr", network)
+    volume.close()
+    assert [(one.factor, one.deviation) for one in report.networks] == [(1.0, None)]
 
 
 def test_an_interrupted_job_continues(source: Path, network: Path, expected: Voxels, tmp_path: Path) -> None:
@@ -278,6 +289,22 @@ def test_the_cost_of_a_network_is_measured_once(tmp_path: Path, monkeypatch: pyt
     assert all(size * before <= MAX_WINDOW_S for size, before in zip(sizes[1:], taken, strict=False))
     monkeypatch.setattr(subprocess, "run", None)
     assert network_cost(network) == network_cost(network, voxels=1000) == cost
+
+
+def test_windows_that_would_take_long_are_not_run_for_their_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    shapes = [{"in": [1, 1, edge]} for edge in (10, 20, 1000)]
+    request = {
+        "model": os.devnull, "shapes": shapes, "timed": [], "types": {"in": "float32"}, "device": "cpu",
+        "voxels": [10, 20, 1000], "max_timed_bytes": 0,
+    }  # fmt: skip
+    ran: list[int] = []
+    runtime = SimpleNamespace(run=lambda inputs: ran.append(inputs["in"].size))
+    clock = itertools.count()
+    monkeypatch.setattr("pellucid.infer.memory_probe.open_runtime", lambda _: runtime)
+    monkeypatch.setattr("pellucid.infer.memory_probe.time.process_time", lambda: float(next(clock)))
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(request)))
+    memory_probe.main()
+    assert ran == [10, 20]  # A second for 20: 1000 would take 50.
 
 
 def test_the_memory_of_the_program_that_measures_does_not_count() -> None:

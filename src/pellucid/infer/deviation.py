@@ -16,6 +16,7 @@ from pellucid.infer.sources import VoxelSource
 from pellucid.infer.windows import Windows
 
 MAX_SAMPLE_VOXELS = 2**21
+"""Of the network's input, or of its output where that is larger."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +53,15 @@ def measure_deviation(predictor: Predictor, source: VoxelSource) -> Deviation | 
 
 
 class _Part:
-    """A box of a source as a source of its own: the network pads at its border."""
+    """A box of a source as a source of its own: the network pads at its border. It is read once: of a chain, the
+    networks before this one compute it."""
 
     def __init__(self, source: VoxelSource, box: Box) -> None:
-        self._source, self._box = source, box
+        self._voxels = source.read(box)
         self.shape, self.channels = box.shape, source.channels
 
     def read(self, box: Box) -> Voxels:
-        return self._source.read(box.shift(self._box.start))
+        return self._voxels[(slice(None), *box.slices)]
 
 
 def _with(predictor: Predictor, windows: Windows) -> Predictor:
@@ -71,7 +73,7 @@ def _sample(predictor: Predictor, shape: Shape) -> Box:
     windows, edges = predictor.windows, list(shape)
     if windows.size[0] == 1:
         edges[0] = 1
-    limit = min(MAX_SAMPLE_VOXELS, prod(windows.size))
+    limit = min(MAX_SAMPLE_VOXELS // prod(predictor.network.scale), prod(windows.size))
     while prod(edges) > limit:
         axis = max(range(3), key=lambda axis: edges[axis])
         edges[axis] = max(windows.step[axis], edges[axis] // 2 // windows.step[axis] * windows.step[axis])

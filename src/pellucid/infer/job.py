@@ -163,9 +163,11 @@ class InferenceJob:
         return [plan_stage("Applying the network", task, self.engine, partial.folder)]
 
     def report(self, stage: Stage, *, is_checked: bool) -> tuple[NetworkReport, ...]:
-        """What is known before it runs; the deviation is measured now."""
+        """What is known before it runs; the deviation is measured now, where windows meet: measuring it takes as long
+        as computing two or three samples."""
         task = cast(NetworkTask, stage.task)
         factors = computed_factors(task.plans, stage.blocks)
+        checked = [is_checked and factor > plan.least_factor for plan, factor in zip(task.plans, factors, strict=True)]
         return tuple(
             NetworkReport(
                 path=plan.path,
@@ -176,9 +178,11 @@ class InferenceJob:
                 factor=factor,
                 runtime=predictor.runtime.name,
                 warnings=predictor.network.warnings,
-                deviation=measure_deviation(replace(predictor, windows=plan.windows), source) if is_checked else None,
+                deviation=measure_deviation(replace(predictor, windows=plan.windows), source) if has_seams else None,
             )
-            for plan, predictor, source, factor in zip(task.plans, self.predictors, self.sources, factors, strict=True)
+            for plan, predictor, source, factor, has_seams in zip(
+                task.plans, self.predictors, self.sources, factors, checked, strict=True
+            )
         )
 
 

@@ -25,14 +25,15 @@ from pellucid.infer.network_files.network import Network
 from pellucid.python_processes import module_command
 from pellucid.settings import current, make_private_folder
 
-EDGES_2D, EDGES_3D = (96, 320), (24, 64)
-"""Of the two windows whose memory is measured; the difference is what voxels take."""
+EDGES_2D, EDGES_3D = (96, 160, 320), (24, 32, 64)
+"""Of the windows whose memory is measured; the difference is what voxels take. The last one is left out where it would
+take too long."""
 TIMED_2D, TIMED_3D = (128, 256, 512, 1024, 2048), (32, 48, 64, 96, 128, 160, 208)
 """Of the windows that are timed on a CPU, up to those that take too long."""
 MIN_TIMED_VOXELS = 2**23
 """Of a volume. Smaller ones are done before the best window is known."""
 TIMEOUT_S = 300
-PROBE = 3
+PROBE = 4
 """How it is measured: what an earlier way found is measured again."""
 
 
@@ -103,12 +104,12 @@ def measure(network: Network, device: str = "cpu", *, is_timed: bool = False) ->
             "timed": [(prod(one), _shapes(network, one)) for one in timed],
             "types": {one.name: one.dtype for one in network.inputs},
             "device": device,
-            "voxels": windows[-1],
+            "voxels": windows,
             "max_timed_bytes": current().memory_bytes // 4,
         }
         found = _run_probe(json.dumps(request))
     speeds = WindowSpeeds(tuple((int(voxels), float(taken)) for voxels, taken in found["speeds"]))
-    return NetworkCost(_memory_of(network, windows, found["bytes"]), speeds)
+    return NetworkCost(_memory_of(network, windows[: len(found["bytes"]) - 1], found["bytes"]), speeds)
 
 
 def _memory_of(network: Network, windows: list[int], peaks: list[int]) -> MemoryModel:
@@ -128,10 +129,11 @@ def _windows(network: Network, choices: tuple[tuple[int, ...], tuple[int, ...]])
         return [network.fixed_window]
     edges = choices[1] if network.is_3d else choices[0]
     steps = network.step
-    return [
+    windows: list[Shape] = [
         (_whole(edge, steps[0]) if network.is_3d else 1, _whole(edge, steps[1]), _whole(edge, steps[2]))
         for edge in edges
     ]
+    return list(dict.fromkeys(windows))
 
 
 def _whole(edge: int, step: int) -> int:

@@ -76,6 +76,12 @@ class NetworkPlan:
         return sum(window.outer.size for window in self.windows.touching(box, self.shape))
 
     @property
+    def least_factor(self) -> float:
+        """Voxels that are computed for each voxel of its input if none is computed twice: whole steps."""
+        whole = (-(-n // s) * s for n, s in zip(self.shape, self.windows.step, strict=True))
+        return prod(whole) / prod(self.shape)
+
+    @property
     def keeps_all(self) -> bool:
         """Whether blended windows stay in the cache until every block has used them."""
         return self.windows.is_blended and self.choice.cache_bytes >= layer_bytes(
