@@ -1,17 +1,19 @@
 """What slows the denoising network down between chunks and chunks: memory, copies, or the threads that read and write?
 
-    python -m benchmarks.learn_overlap [--quick] [--json FILE]
+    python -m benchmarks.learn_overlap [--quick] [--json FILE] [--batches 1 4]
 
 On a GPU: what it costs to get a block's memory and to copy it; then how fast slices of a region go through the compiled
-network, one and four at a time, alone and while other threads read and write chunks.
+network, alone, while other threads read and write chunks, and with a shorter switch interval of Python's threads. One
+slice at a time, as in a volume of 2048² slices; each further batch is compiled again. Takes about a minute.
 """
 
 import argparse
 import shutil
+import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,20 +26,23 @@ from benchmarks.learn_speed import _large_folder, _written, network_of
 from benchmarks.table import Options, Row, report
 from pellucid.box import Box
 from pellucid.formats.location import Location
-from pellucid.formats.protocol import Layout, Level
+from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import open_writer
 from pellucid.volume.volume import open_volume
 
 BLOCK = 64
-BATCHES = (1, 4)
-RUN_S = 6.0
+RUN_S = 5.0
 READERS, WRITERS = 2, 2
+SHORT_INTERVAL_S = 5e-4
+"""After which a thread that holds the interpreter's lock gives it to one that waits; Python's default is ten times
+that."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="The network beside threads that read and write.")
     parser.add_argument("--quick", action="store_true", help="smaller slices")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
+    parser.add_argument("--batches", type=int, nargs="+", default=[1], metavar="N", help="slices at a time")
     given = parser.parse_args()
     if not torch.cuda.is_available():
         raise SystemExit("needs a CUDA device")
@@ -45,7 +50,7 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(dir=_large_folder()))
     try:
         with_entry_points(folder / "site")
-        rows = [*memory_rows(edge), *network_rows(folder, edge)]
+        rows = [*memory_rows(edge), *network_rows(folder, edge, given.batches)]
     finally:
         shutil.rmtree(folder)
     report("learn_overlap", rows, f"blocks of {BLOCK} × {edge}² uint16", Options(given.quick, given.json))
@@ -77,7 +82,7 @@ def memory_rows(edge: int) -> list[Row]:
     return rows
 
 
-def network_rows(folder: Path, edge: int) -> list[Row]:
+def network_rows(folder: Path, edge: int, batches: Sequence[int]) -> list[Row]:
     from pellucid.infer.runtime import RuntimeRequest
     from pellucid.learn.networks.torch_entry import open_torch
 
@@ -86,19 +91,30 @@ def network_rows(folder: Path, edge: int) -> list[Row]:
         raise SystemExit("the network does not run on this device")
     region = torch.randint(900, 1100, (BLOCK, edge, edge), dtype=torch.int32, device="cuda").to(torch.uint16)
     rows = []
-    for batch in BATCHES:
+    for batch in batches:
         start = time.perf_counter()
         speed(runtime, region, batch, 0.0)
         rows.append(Row(f"{batch} at a time", "compiling", "s", time.perf_counter() - start, "-", None, None))
         found = speed(runtime, region, batch, RUN_S)
         rows.append(Row(f"{batch} at a time, alone", "speed", "M voxels/s", found, "-", None, None))
-        with busy_threads(folder, edge) as counts:
-            found = speed(runtime, region, batch, RUN_S)
-            read, written = (count / RUN_S / 1e6 for count in counts)
-        rows.append(Row(f"{batch} at a time, others busy", "speed", "M voxels/s", found, "-", None, None))
-        rows.append(Row(f"{batch} at a time, others busy", "read beside it", "M voxels/s", read, "-", None, None))
-        rows.append(Row(f"{batch} at a time, others busy", "written beside it", "M voxels/s", written, "-", None, None))
+        for busy, interval_s in (("others busy", sys.getswitchinterval()), ("short interval", SHORT_INTERVAL_S)):
+            with busy_threads(folder, edge) as counts, switch_interval(interval_s):
+                before = list(counts)
+                found = speed(runtime, region, batch, RUN_S)
+                read, written = ((now - then) / RUN_S / 1e6 for now, then in zip(counts, before, strict=True))
+            for metric, value in (("speed", found), ("read beside it", read), ("written beside it", written)):
+                rows.append(Row(f"{batch} at a time, {busy}", metric, "M voxels/s", value, "-", None, None))
     return rows
+
+
+@contextmanager
+def switch_interval(seconds: float) -> Iterator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(seconds)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
 
 
 def speed(runtime: Any, region: Any, batch: int, seconds: float) -> float:
@@ -122,10 +138,11 @@ def busy_threads(folder: Path, edge: int) -> Iterator[list[int]]:
     """Threads that read and write chunks all the time; voxels read and written so far."""
     source, stop, counts = folder / "in.zarr", threading.Event(), [0, 0]
     if not source.exists():
-        _written(source, (256, edge, edge))
+        _written(source, (2 * BLOCK, edge, edge))
+    voxels = np.random.default_rng(0).integers(900, 1100, (BLOCK, edge, edge), np.uint16)
     threads = [threading.Thread(target=_reading, args=(source, stop, counts)) for _ in range(READERS)]
     threads += [
-        threading.Thread(target=_writing, args=(folder / f"o{n}.zarr", edge, stop, counts)) for n in range(WRITERS)
+        threading.Thread(target=_writing, args=(folder / f"o{n}.zarr", voxels, stop, counts)) for n in range(WRITERS)
     ]
     for thread in threads:
         thread.start()
@@ -145,8 +162,7 @@ def _reading(source: Path, stop: threading.Event, counts: list[int]) -> None:
             counts[0] += out.size
 
 
-def _writing(target: Path, edge: int, stop: threading.Event, counts: list[int]) -> None:
-    voxels = np.random.default_rng(0).integers(900, 1100, (128, edge, edge), np.uint16)
+def _writing(target: Path, voxels: Voxels, stop: threading.Event, counts: list[int]) -> None:
     layout = Layout((Level(voxels.shape, (32, 128, 128)),), voxels.dtype, codec="lz4")
     while not stop.is_set():
         shutil.rmtree(target, ignore_errors=True)
