@@ -1,5 +1,6 @@
 """The axis is found by every method in simulated scans, and where algotom finds it in real ones."""
 
+from collections.abc import Callable
 from contextlib import closing
 
 import numpy as np
@@ -19,6 +20,7 @@ from pellucid.tomo.geometry.axis import (
     by_correlation,
     by_double_wedge,
     choose_axis,
+    choose_in_rows,
     find_axis,
     lowest_inside,
 )
@@ -102,6 +104,28 @@ def test_the_axis_may_be_a_quarter_of_the_width_off_centre(
     detector = Detector(1, columns, axis_column=axis, counts=5000 if is_noisy else 50_000)
     scan = simulate(sample, detector, angles, Faults(is_noisy=is_noisy, seed=seed))
     assert find_axis(scan).column == pytest.approx(axis, abs=0.3)
+
+
+UNEVEN: dict[str, Callable[[Floats], Floats]] = {
+    "half of the turn with a seventh of the views": lambda u: np.where(u < 1 / 7, 3.5 * u, (7 * u + 5) / 12),
+    "a third of the turn three times as fine": lambda u: np.where(u < 0.6, u / 1.8, (5 * u - 2) / 3),
+    "a stage that speeds up": lambda u: (u + u**2) / 2,
+    "a stage that slows down and back": lambda u: u + 0.12 * np.sin(2 * np.pi * u),
+    "ten degrees with a third of the views": lambda u: np.sort(np.where(u < 2 / 3, 1.5 * u, 0.5 + (u - 5 / 6) / 6)),
+}
+
+
+@pytest.mark.parametrize("sense", [1, -1])
+@pytest.mark.parametrize("turn", [np.pi, 2 * np.pi])
+@pytest.mark.parametrize("kind", UNEVEN)
+def test_views_may_be_closer_together_in_some_parts_of_the_turn(kind: str, turn: float, sense: int) -> None:
+    views = 180 * round(turn / np.pi)
+    angles = sense * turn * UNEVEN[kind](np.arange(views) / views)
+    for seed, axis in ((2, 55.3), (3, 70.0), (7, 66.6)):
+        scan = simulate(smooth_sample(seed, 52.0), Detector(1, 128, axis_column=axis), angles)
+        row = choose_in_rows(scan, rows=[0])[0]
+        assert row.column == pytest.approx(axis, abs=0.3) and row.is_clear
+        assert row.ways["double-wedge"] == pytest.approx(axis, abs=0.5)
 
 
 @settings(max_examples=6, derandomize=True)

@@ -2,8 +2,8 @@
 
 Here: correlation and phase correlation of opposite views, Vo's double wedge, the best of the three and of quick slices;
 AxisChoice, AxisLine.
-Not here: the score of a column (axis_score), rows of the sample (sample_rows), a tilted axis (tilt), one at the border
-(offset), using it (direct).
+Not here: the score of a column (axis_score), views in even steps (half_turn), rows of the sample (sample_rows), a
+tilted axis (tilt), one at the border (offset), using it (direct).
 
 The axis is a column, counted from the centre of column 0, and may lie between two. A view from behind is mirrored in
 it: what is at column j from the front is at column 2 axis - j from behind. Mirrored in the middle of the detector
@@ -23,6 +23,7 @@ from pellucid.errors import InvalidInput
 from pellucid.formats.protocol import Voxels
 from pellucid.tomo.correction.flat_field import Calibration, attenuate
 from pellucid.tomo.geometry.axis_score import QuickSlices, valleys
+from pellucid.tomo.geometry.half_turn import HalfTurn, views_at
 from pellucid.tomo.geometry.sample_rows import SampleRows
 from pellucid.tomo.scan import Floats, Scan
 
@@ -113,7 +114,7 @@ def by_double_wedge(
         )
     around = _guess(sinogram, angles_rad) if around is None else around
     reach = default_reach(columns) if reach is None else reach
-    half = np.asarray(half_turn(sinogram, angles_rad), np.float32)
+    half = np.asarray(HalfTurn.of(sinogram, angles_rad).views, np.float32)
     coarse, factor = _thinned(scipy.ndimage.gaussian_filter(half, (3, 1)))
     # Binned by a factor, column j is at (j - (factor - 1) / 2) / factor.
     best = _best(coarse, (around - (factor - 1) / 2) / factor, reach / factor) * factor + (factor - 1) / 2
@@ -130,31 +131,21 @@ def default_reach(columns: int) -> float:
 
 def _guess(sinogram: Voxels, angles_rad: Floats) -> float:
     """The column with the best quick slice, or where opposite views agree if the sample is wider than the detector."""
-    half, middle = half_turn(sinogram, angles_rad), (sinogram.shape[1] - 1) / 2
-    if is_wider_than_detector(half):
+    half, middle = HalfTurn.of(sinogram, angles_rad), (sinogram.shape[1] - 1) / 2
+    if is_wider_than_detector(half.views):
         found = METHODS["correlation"](sinogram, angles_rad)
         return found if np.isfinite(found) else middle
-    return next(iter(best_columns(half, angles_rad)), middle)
+    return next(iter(best_columns(half)), middle)
 
 
-def best_columns(half: Voxels, angles_rad: Floats) -> list[float]:
-    """Columns across the detector whose quick slices are better than those of their neighbours, best first.
-
-    half: the views (view, column) of half a turn.
-    """
-    slices = QuickSlices.of(half, angles_rad[: len(half)], COARSE_COLUMNS, COARSE_VIEWS)
-    last = half.shape[1] - 1
+def best_columns(half: HalfTurn) -> list[float]:
+    """Columns across the detector whose quick slices are better than those of their neighbours, best first."""
+    slices = QuickSlices.of(half, COARSE_COLUMNS, COARSE_VIEWS)
+    last = half.views.shape[1] - 1
     border = MIN_OVERLAP / 2
     columns = np.linspace(border * last, (1 - border) * last, COARSE_STEPS)
     found = list(valleys(columns, slices.scores(columns)))
     return sorted(found, key=slices.score)
-
-
-def half_turn(sinogram: Voxels, angles_rad: Floats) -> Voxels:
-    """The views of the first half turn, without one that repeats the first from behind."""
-    turned = np.abs(angles_rad - angles_rad[0])
-    step = np.median(np.abs(np.diff(angles_rad)))
-    return np.asarray(sinogram[turned < np.pi - step / 2])
 
 
 def _thinned(half: Voxels) -> tuple[Voxels, int]:
@@ -260,7 +251,7 @@ def _opposite(method: Callable[[Voxels, Voxels], float]) -> Callable[[Voxels, Fl
     def of_sinogram(sinogram: Voxels, angles_rad: Floats) -> float:
         turned = np.abs(angles_rad - angles_rad[0])
         if turned[-1] > np.pi and (np.diff(turned) > 0).all():
-            return method(sinogram[:1], _view_at(sinogram, turned, np.pi))
+            return method(sinogram[:1], views_at(sinogram, turned, np.array([np.pi])))
         last = int(np.argmin(np.abs(turned - np.pi)))
         near = method(sinogram[:1], sinogram[last : last + 1])
         missing, step = np.pi - turned[last], turned[last] - turned[last - 1]
@@ -271,13 +262,6 @@ def _opposite(method: Callable[[Voxels, Voxels], float]) -> Callable[[Voxels, Fl
         return float(near + (near - far) * missing / step)
 
     return of_sinogram
-
-
-def _view_at(sinogram: Voxels, turned_rad: Floats, angle_rad: float) -> Voxels:
-    """The view (1, column) at an angle, between the two that are nearest to it. turned_rad: of the views, ascending."""
-    after = int(np.searchsorted(turned_rad, angle_rad))
-    share = (turned_rad[after] - angle_rad) / (turned_rad[after] - turned_rad[after - 1])
-    return np.asarray(share * sinogram[after - 1 : after] + (1 - share) * sinogram[after : after + 1])
 
 
 @dataclass(frozen=True)
@@ -305,15 +289,15 @@ def choose_axis(sinogram: Voxels, angles_rad: Floats, method: str = BEST) -> Axi
     if method != BEST:
         column = METHODS[method](sinogram, angles_rad)
         return AxisChoice(column, {method: column})
-    half = half_turn(sinogram, angles_rad)
-    is_wide = is_wider_than_detector(half)
+    half = HalfTurn.of(sinogram, angles_rad)
+    is_wide = is_wider_than_detector(half.views)
     ways = {name: METHODS[name](sinogram, angles_rad) for name in ("correlation", "phase-correlation")}
-    found = [] if is_wide else best_columns(half, angles_rad)
+    found = [] if is_wide else best_columns(half)
     around = [*found, ways["correlation"], (sinogram.shape[1] - 1) / 2]
     ways["double-wedge"] = by_double_wedge(sinogram, angles_rad, next(one for one in around if np.isfinite(one)))
     if is_wide or not found:
         return _median_choice(ways, around[-1])
-    slices = QuickSlices.of(half, angles_rad[: len(half)], FINE_COLUMNS, FINE_VIEWS)
+    slices = QuickSlices.of(half, FINE_COLUMNS, FINE_VIEWS)
     step, near_px = max(0.5, float(slices.factor)), max(AGREEING_PX, slices.factor / 2)
     tried = [slices.valley(column, step) for column in found[:2]] + list(ways.values())
     scores = {column: slices.score(column) for column in tried if np.isfinite(column)}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy  # Its parts load when they are used, and a viewer that only names them starts sooner.
 
-from pellucid.formats.protocol import Voxels
+from pellucid.tomo.geometry.half_turn import HalfTurn
 from pellucid.tomo.scan import Floats
 
 
@@ -27,13 +27,14 @@ class QuickSlices:
     detector_columns: int
 
     @classmethod
-    def of(cls, half: Voxels, angles_rad: Floats, max_columns: int, max_views: int) -> "QuickSlices":
-        """half: the views (view, column) of half a turn. max_columns, max_views: that are used; more are thinned."""
-        factor = -(-half.shape[1] // max_columns)
-        width = half.shape[1] // factor
-        some = slice(None, None, -(-len(half) // max_views))
-        binned = half[some, : width * factor].reshape(-1, width, factor).mean(axis=2, dtype=np.float64)
-        return cls(_filter(binned), angles_rad[some], factor, half.shape[1])
+    def of(cls, half: HalfTurn, max_columns: int, max_views: int) -> "QuickSlices":
+        """max_columns, max_views: that are used; more are thinned."""
+        count, columns = half.views.shape
+        factor = -(-columns // max_columns)
+        width = columns // factor
+        some = slice(None, None, -(-count // max_views))
+        binned = half.views[some, : width * factor].reshape(-1, width, factor).mean(axis=2, dtype=np.float64)
+        return cls(_filter(binned), half.angles_rad[some], factor, columns)
 
     def score(self, column: float, reach: float | None = None) -> float:
         """The share of a slice about a column of the detector that is below zero, by its squares; infinite where the
