@@ -14,7 +14,7 @@ from typing import Any
 
 import warp as wp
 
-from pellucid.cluster.compute.front_kernels import SOLVE, FrontGrid
+from pellucid.cluster.compute.front_kernels import SCHEME, FrontGrid
 
 DEPTH, HEIGHT, WIDTH = 8, 8, 32
 """Of a tile. A thread has a column of it, from front to back."""
@@ -25,10 +25,20 @@ BLOCKS = 4
 UNFINISHED = 64
 
 
-RELAX = (
-    SOLVE
-    + f"""
+ONE = """
 #if defined(__CUDA_ARCH__)
+    using Number = float;
+    // Off by two of the last place at the most, which is far below the tolerance of a step.
+    auto least = [](float a, float b) -> float { return fminf(a, b); };
+    auto most = [](float a, float b) -> float { return fmaxf(a, b); };
+    auto over = [](float a, float b) -> float { return __fdividef(a, b); };
+    auto root = [](float a) -> float { float b; asm("sqrt.approx.f32 %0, %1;" : "=f"(b) : "f"(a)); return b; };
+"""
+
+RELAX = (
+    ONE
+    + SCHEME
+    + f"""
     constexpr int DEPTH = {DEPTH}, HEIGHT = {HEIGHT}, WIDTH = {WIDTH}, UNFINISHED = {UNFINISHED};
 """
     + """
@@ -37,8 +47,8 @@ RELAX = (
     float* const times = (float*)grid.times;
     const float* const speeds = (const float*)grid.speeds;
     const int plane = grid.plane, row = grid.row;  // Within a tile, offsets are small.
-    const float uniform = 1.0f / (grid.speed * grid.speed), tolerance = grid.tolerance;
-    const float nothing = __int_as_float(0x7f800000);
+    const float scale = IS_CUBE ? 1.0f / grid.weights[2] : 1.0f, uniform = scale / (grid.speed * grid.speed);
+    const float never = __int_as_float(0x7f800000), tolerance = grid.tolerance;
     const int thread = threadIdx.x, x = thread % WIDTH, y = thread / WIDTH;
     const int count = counts.data[turn];
     if (blockIdx.x == 0 && thread == 0) counts.data[1 - turn] = 0, counts.data[2] += count;
@@ -50,7 +60,7 @@ RELAX = (
         float* const from = times + bz * grid.plane + by * grid.row + bx;
         // Around the core there is one more voxel; what lies further is never reached.
         auto read = [&](int k, int j, int i) -> float {
-            return k <= nz && j <= ny && i <= nx ? from[k * plane + j * row + i] : nothing;
+            return k <= nz && j <= ny && i <= nx ? from[k * plane + j * row + i] : never;
         };
         float column[DEPTH + 2];
         #pragma unroll
@@ -63,7 +73,7 @@ RELAX = (
             slow[k] = uniform;
             if (!HAS_SPEEDS || k >= depth) continue;
             const float speed = speeds[(bz + k) * grid.speed_plane + (by + y) * grid.speed_row + bx + x];
-            slow[k] = over(1.0f, speed * speed);
+            slow[k] = over(scale, speed * speed);
             if (!(speed > 0.0f)) is_open &= ~(1u << k);
         }
         #pragma unroll
@@ -128,7 +138,10 @@ RELAX = (
 def relax_tiles_with(arrival: str, *, has_speeds: bool) -> Any:
     """The kernel for one way to solve the scheme, of which each needs few registers. arrival: its name in SOLVE."""
 
-    @wp.func_native(RELAX.replace("ARRIVAL", arrival).replace("HAS_SPEEDS", str(int(has_speeds))))
+    is_cube = str(int(arrival == "arrival_in_cube"))
+    source = RELAX.replace("ARRIVAL", arrival).replace("IS_CUBE", is_cube).replace("HAS_SPEEDS", str(int(has_speeds)))
+
+    @wp.func_native(source)
     def relax_held(
         grid: FrontGrid,
         tiles: wp.array(dtype=wp.int32),
@@ -158,7 +171,7 @@ def relax_tiles_with(arrival: str, *, has_speeds: bool) -> Any:
 
 
 relax_cubes = [relax_tiles_with("arrival_in_cube", has_speeds=has_speeds) for has_speeds in (False, True)]
-relax_boxes = [relax_tiles_with("arrival", has_speeds=has_speeds) for has_speeds in (False, True)]
+relax_boxes = [relax_tiles_with("arrival_in_box", has_speeds=has_speeds) for has_speeds in (False, True)]
 
 
 @wp.func_native(

@@ -4,12 +4,23 @@ Here: the scheme; the kernel of a CPU, whose tiles are swept until nothing chang
 Not here: tiles of a GPU (front_cuda_kernels), which are active (front_tiles), which blocks (cluster.solvers).
 
 A time may only get earlier, so that threads need no order between them, and a lost block can start again from infinity.
+
+A CPU sweeps a strip of sixteen rows at once, each row one voxel behind the one before it, so that what a voxel depends
+on was swept before. For that the strip is copied with voxels of the same turn side by side: skewed. Along y, a sweep
+goes from the first row to the last, or, where the rows are reversed, from the last to the first.
 """
 
 # mypy: ignore-errors
 # What a kernel says is Warp's language, which a checker of Python's types cannot follow.
 
+from typing import Any
+
 import warp as wp
+
+LANES = 16
+"""Rows of a strip, and voxels that are computed at once."""
+LENGTH = 128
+"""Of a strip along x, at the most: its copies stay in the nearest cache."""
 
 
 @wp.struct
@@ -32,145 +43,278 @@ class FrontGrid:
     tolerance: wp.float32
 
 
-SOLVE = """
-#if defined(__CUDA_ARCH__)
-    // Off by two of the last place at the most, which is far below the tolerance of a step.
-    auto least = [](float a, float b) -> float { return fminf(a, b); };
-    auto most = [](float a, float b) -> float { return fmaxf(a, b); };
-    auto over = [](float a, float b) -> float { return __fdividef(a, b); };
-    auto root = [](float a) -> float { float b; asm("sqrt.approx.f32 %0, %1;" : "=f"(b) : "f"(a)); return b; };
-#else
-    auto least = [](float a, float b) -> float { return a < b ? a : b; };
-    auto most = [](float a, float b) -> float { return a < b ? b : a; };
-    auto over = [](float a, float b) -> float { return a / b; };
-    auto root = [](float a) -> float { return sqrtf(a); };
-#endif
-    const float wz = grid.weights[0], wy = grid.weights[1], wx = grid.weights[2];
-    // When the front comes to a voxel; a, b, c: the earlier neighbours along x, y and z; slow2: 1 / speed².
-    auto arrival = [&](float a, float b, float c, float slow2) -> float {
-        float u = wx, v = wy, w = wz;
-        if (b < a) { float t = a; a = b; b = t; t = u; u = v; v = t; }
-        if (c < b) { float t = b; b = c; c = t; t = v; v = w; w = t; }
-        if (b < a) { float t = a; a = b; b = t; t = u; u = v; v = t; }
-        // Of the three neighbours, sorted by time, those count from which the front comes.
-        const float d = b - a, e = c - a, g = c - b;
-        float later;
-        if (u * e * e + v * g * g < slow2) {
-            const float all = u + v + w, first = v * d + w * e, second = v * d * d + w * e * e;
-            later = over(first + root(wp::max(first * first - all * (second - slow2), 0.0f)), all);
-        } else if (u * d * d < slow2) {
-            const float both = u + v, first = v * d, second = v * d * d;
-            later = over(first + root(wp::max(first * first - both * (second - slow2), 0.0f)), both);
-        } else {
-            later = root(over(slow2, u));
-        }
-        return a + later;
+SCHEME = """
+    // When the front comes to a voxel; a, b, c: the earlier neighbours along x, y and z. Of these, sorted by time,
+    // those count from which the front comes. A Number is of one voxel, or of several at once.
+    const Number nothing = 0.0f;
+    // slow2: 1 / speed².
+    auto arrival_in_box = [&](Number a, Number b, Number c, Number slow2) -> Number {
+        Number u = grid.weights[2], v = grid.weights[1], w = grid.weights[0];
+        auto sort = [](Number& a, Number& b, Number& u, Number& v) {
+            const auto is_later = b < a;
+            const Number time = is_later ? a : b, weight = is_later ? u : v;
+            a = is_later ? b : a, u = is_later ? v : u, b = time, v = weight;
+        };
+        sort(a, b, u, v), sort(b, c, v, w), sort(a, b, u, v);
+        const Number d = b - a, e = c - a, g = c - b, two = u * d * d, three = u * e * e + v * g * g;
+        const auto has_two = two < slow2, has_three = three < slow2;
+        const Number all = u + (has_two ? v : nothing) + (has_three ? w : nothing);
+        const Number first = (has_two ? v * d : nothing) + (has_three ? w * e : nothing);
+        const Number less = (has_two ? v * two : nothing) + (has_three ? w * three : nothing);
+        return a + over(first + root(all * slow2 - less), all);
     };
-    // The same without a branch, where voxels are cubes.
-    auto arrival_in_cube = [&](float a, float b, float c, float slow2) -> float {
-        const float low = least(a, b), high = most(a, b), first = least(low, c), third = most(high, c);
-        const float second = most(low, least(high, c)), d = second - first, e = third - first, g = third - second;
-        const float sum = d + e, step2 = over(slow2, wx), two = 0.5f * (d + root(most(2.0f * step2 - d * d, 0.0f)));
-        const float inside = sum * sum - 3.0f * (d * d + e * e - step2);
-        const float three = (sum + root(most(inside, 0.0f))) * 0.33333333f, one = root(step2);
-        return first + (e * e + g * g < step2 ? three : d * d < step2 ? two : one);
+    // The same where voxels are cubes. slow2: spacing² / speed².
+    auto arrival_in_cube = [&](Number a, Number b, Number c, Number slow2) -> Number {
+        const Number low = least(a, b), high = most(a, b), first = least(low, c), third = most(high, c);
+        const Number second = most(low, least(high, c)), d = second - first, e = third - first, g = third - second;
+        const Number two = d * d, three = e * e + g * g;
+        const auto has_two = two < slow2, has_three = three < slow2;
+        const Number sum = (has_two ? d : nothing) + (has_three ? e : nothing);
+        const Number less = (has_two ? two : nothing) + (has_three ? three : nothing);
+        const Number one = 1.0f, half = 0.5f, third_of = 0.33333333f, count2 = 2.0f, count3 = 3.0f;
+        const Number count = has_three ? count3 : has_two ? count2 : one;
+        const Number share = has_three ? third_of : has_two ? half : one;
+        return first + (sum + root(count * slow2 - less)) * share;
     };
 """
 
-UPDATE = (
-    SOLVE
-    + """
+
+def _order(places: list[int]) -> str:
+    return ", ".join(map(str, places))
+
+
+def _transposed() -> str:
+    """Steps that transpose as many lines as there are lanes: parts of half the size change places in each."""
+    steps, size = [], LANES // 2
+    while size:
+        low = [LANES + lane - size if lane & size else lane for lane in range(LANES)]
+        high = [LANES + lane if lane & size else lane + size for lane in range(LANES)]
+        steps.append(f"""
+        for (int i = 0; i < LANES; ++i)
+            if (!(i & {size})) {{
+                const Number a = line[i], b = line[i | {size}];
+                line[i] = __builtin_shufflevector(a, b, {_order(low)});
+                line[i | {size}] = __builtin_shufflevector(a, b, {_order(high)});
+            }}""")
+        size //= 2
+    return "".join(steps)
+
+
+SEVERAL = f"""
+    constexpr int LANES = {LANES}, LENGTH = {LENGTH}, PITCH = LENGTH + 2 * LANES, TURNS = LENGTH + LANES;
+    typedef float Number __attribute__((ext_vector_type({LANES})));
+    auto least = [](Number a, Number b) -> Number {{ return a < b ? a : b; }};
+    auto most = [](Number a, Number b) -> Number {{ return a < b ? b : a; }};
+    auto over = [](Number a, Number b) -> Number {{ return a / b; }};
+    auto root = [](Number a) -> Number {{ return __builtin_elementwise_sqrt(a); }};
+    auto load = [](const float* at) -> Number {{
+        Number found;
+        __builtin_memcpy(&found, at, sizeof found);
+        return found;
+    }};
+    auto store = [](float* at, Number those) {{ __builtin_memcpy(at, &those, sizeof those); }};
+    auto any = [](auto those) -> bool {{ return __builtin_reduce_or(those) != 0; }};
+    // Of every lane, what the lane before or behind it has.
+    auto before = [](Number those, float first) -> Number {{
+        const Number filled = first;
+        return __builtin_shufflevector(those, filled, {_order([LANES, *range(LANES - 1)])});
+    }};
+    auto behind = [](Number those, float last) -> Number {{
+        const Number filled = last;
+        return __builtin_shufflevector(those, filled, {_order(list(range(1, LANES + 1)))});
+    }};
+    auto transpose = [](Number* line) {{{_transposed()}
+    }};
+"""
+
+STRIP = """
+    const float never = __builtin_inff(), tolerance = grid.tolerance;
     float* const times = (float*)grid.times;
     const float* const speeds = (const float*)grid.speeds;
     const long long plane = grid.plane, row = grid.row;
-    const float uniform = 1.0f / (grid.speed * grid.speed), tolerance = grid.tolerance;
-    // Whether the time of a voxel gets earlier.
-    auto relax = [&](int z, int y, int x) -> bool {
-        float* at = times + z * plane + y * row + x;
-        const float a = wp::min(at[-1], at[1]), b = wp::min(at[-row], at[row]), c = wp::min(at[-plane], at[plane]);
-        const float now = *at;
-        if (!(wp::min(a, wp::min(b, c)) < now)) return false;
-        float slow2 = uniform;
-        if (speeds) {
-            const float speed = speeds[z * grid.speed_plane + y * grid.speed_row + x];
-            if (!(speed > 0.0f)) return false;
-            slow2 = 1.0f / (speed * speed);
+    const float scale = IS_CUBE ? 1.0f / grid.weights[2] : 1.0f, uniform = scale / (grid.speed * grid.speed);
+    const int ny = grid.shape[1], nx = grid.shape[2];
+    // A strip, with the row before and the row behind it; the earlier of the planes beside it; slowness².
+    using Row = float[PITCH];
+    alignas(64) float own[LANES + 2][PITCH], beside[LANES][PITCH], slow[LANES][PITCH];
+    Number own_by_turn[TURNS + 1], beside_by_turn[TURNS], slow_by_turn[TURNS];
+    Number* const held = own_by_turn + 1;
+    for (Row& line : own) for (float& one : line) one = never;
+    for (Row& line : beside) for (float& one : line) one = never;
+    for (Row& line : slow) for (float& one : line) one = never;
+    int height = 0, width = 0;
+    auto copy = [&](int z, int y, int x) {
+        const int rows = wp::min(ny - y, LANES), length = wp::min(nx - x, LENGTH);
+        const float* const from = times + z * plane + y * row + x;
+        for (int j = 0; j < LANES + 2; ++j) {
+            if (j <= rows + 1) __builtin_memcpy(&own[j][LANES - 1], from + (j - 1) * row - 1, 4 * (length + 2));
+            else for (float& one : own[j]) one = never;
         }
-        const float then = arrival(a, b, c, slow2);
-        if (!(then < now - tolerance)) return false;
-        *at = then;
+        for (int j = 0; j < rows; ++j) {
+            const float* const front = from + j * row - plane;
+            const float* const behind = from + j * row + plane;
+            for (int i = 0; i < length; ++i) beside[j][LANES + i] = wp::min(front[i], behind[i]);
+        }
+        if (!speeds && rows == height && length == width) return;
+        height = rows, width = length;
+        // The front does not come to what is beyond the strip.
+        for (int j = 0; j < LANES; ++j)
+            for (int i = 0; i < LENGTH; ++i) slow[j][LANES + i] = j < height && i < width ? uniform : never;
+        if (!speeds) return;
+        for (int j = 0; j < height; ++j)
+            for (int i = 0; i < width; ++i) {
+                const float speed = speeds[z * grid.speed_plane + (y + j) * grid.speed_row + x + i];
+                slow[j][LANES + i] = speed > 0.0f ? scale / (speed * speed) : never;
+            }
+    };
+    // Whether anything in the strip would change.
+    auto would_change = [&]() -> bool {
+        for (int j = 0; j < height; ++j) {
+            const float* const line = own[j + 1];
+            auto seen = nothing < nothing;
+            for (int i = LANES; i < LANES + width; i += LANES) {
+                const Number a = least(load(line + i - 1), load(line + i + 1));
+                const Number b = least(load(line + i - PITCH), load(line + i + PITCH));
+                seen |= ARRIVAL(a, b, load(&beside[j][i]), load(&slow[j][i])) < load(line + i) - tolerance;
+            }
+            if (any(seen)) return true;
+        }
+        return false;
+    };
+    auto skew = [&](const Row* from, Number* to, bool is_reversed) {
+        for (int turn = 0; turn < width + LANES; turn += LANES) {
+            Number line[LANES];
+            for (int i = 0; i < LANES; ++i) line[i] = load(&from[is_reversed ? LANES - 1 - i : i][LANES + turn - i]);
+            transpose(line);
+            for (int i = 0; i < LANES; ++i) to[turn + i] = line[i];
+        }
+    };
+    auto unskew = [&](const Number* from, Row* to, bool is_reversed) {
+        for (int turn = 0; turn < width + LANES; turn += LANES) {
+            Number line[LANES];
+            for (int i = 0; i < LANES; ++i) line[i] = from[turn + i];
+            transpose(line);
+            for (int i = 0; i < LANES; ++i) store(&to[is_reversed ? LANES - 1 - i : i][LANES + turn - i], line[i]);
+        }
+    };
+    struct Forward { enum { STEP = 1 }; };
+    struct Backward { enum { STEP = -1 }; };
+    // Whether anything has changed. low, high: the rows before the first and behind the last.
+    auto pass = [&](auto direction, const float* low, const float* high) -> bool {
+        constexpr int STEP = decltype(direction)::STEP;
+        const int count = width + LANES - 1;
+        int turn = STEP > 0 ? 0 : count - 1;
+        Number last = held[turn - STEP], now = held[turn];
+        auto seen = nothing < nothing;
+        for (int n = 0; n < count; ++n, turn += STEP) {
+            const Number next = held[turn + STEP], lower = STEP > 0 ? last : next, upper = STEP > 0 ? next : last;
+            const Number b = least(before(lower, low[turn]), behind(upper, high[turn - LANES + 1]));
+            const Number then = ARRIVAL(least(lower, upper), b, beside_by_turn[turn], slow_by_turn[turn]);
+            const auto is_earlier = then < now - tolerance;
+            seen |= is_earlier;
+            last = is_earlier ? then : now;
+            held[turn] = last;
+            now = next;
+        }
+        return any(seen);
+    };
+    // A strip in one direction. Whether it has changed.
+    auto sweep_strip = [&](int z, int y, int x, int dy, int dx) -> bool {
+        copy(z, y, x);
+        if (!would_change()) return false;
+        const bool is_reversed = dy != dx;
+        skew(own + 1, held, is_reversed);
+        skew(beside, beside_by_turn, is_reversed);
+        skew(slow, slow_by_turn, is_reversed);
+        held[-1] = own[is_reversed ? LANES : 1][LANES - 1];
+        const float* const low = &own[is_reversed ? LANES + 1 : 0][LANES];
+        const float* const high = &own[is_reversed ? 0 : LANES + 1][LANES];
+        if (!(dx > 0 ? pass(Forward{}, low, high) : pass(Backward{}, low, high))) return true;
+        unskew(held, own + 1, is_reversed);
+        float* const to = times + z * plane + y * row + x;
+        for (int j = 0; j < height; ++j) __builtin_memcpy(to + j * row, &own[j + 1][LANES], 4 * width);
         return true;
     };
 """
-)
 
-
-@wp.func_native(
-    UPDATE
-    + """
+TILE = """
     const int begin[3] = {
         tile / (grid.tiles[1] * grid.tiles[2]) * grid.tile[0],
         tile / grid.tiles[2] % grid.tiles[1] * grid.tile[1],
         tile % grid.tiles[2] * grid.tile[2],
     };
     int end[3];
-    for (int i = 0; i < 3; ++i) {
-        end[i] = begin[i] + grid.tile[i];
-        if (end[i] > grid.shape[i]) end[i] = grid.shape[i];
-    }
-    const int ny = grid.shape[1];
-    int* const changed_at = (int*)rows.data;
-    int* const checked_at = changed_at + (long long)grid.shape[0] * ny;
+    for (int i = 0; i < 3; ++i) end[i] = wp::min(begin[i] + grid.tile[i], grid.shape[i]);
+    // Strips from here on, along y and x.
+    const int begin_y = begin[1] / LANES, end_y = (end[1] + LANES - 1) / LANES, ys = (ny + LANES - 1) / LANES;
+    const int begin_x = begin[2] / LENGTH, end_x = (end[2] + LENGTH - 1) / LENGTH, xs = (nx + LENGTH - 1) / LENGTH;
+    int* const changed_at = (int*)strips.data;
+    int* const checked_at = changed_at + (long long)grid.shape[0] * ys * xs;
+    auto number_of = [&](int z, int y, int x) -> int { return (z * ys + y) * xs + x; };
     for (int z = begin[0]; z < end[0]; ++z)
-        for (int y = begin[1]; y < end[1]; ++y) changed_at[z * ny + y] = 1, checked_at[z * ny + y] = 0;
+        for (int y = begin_y; y < end_y; ++y)
+            for (int x = begin_x; x < end_x; ++x)
+                changed_at[number_of(z, y, x)] = 1, checked_at[number_of(z, y, x)] = 0;
     int clock = 2;
     bool has_changed = false, is_done = false;
-    auto has_news = [&](int z, int y, int than) -> bool {
-        const bool is_inside = z >= begin[0] && z < end[0] && y >= begin[1] && y < end[1];
-        return is_inside && changed_at[z * ny + y] > than;
+    auto has_news = [&](int z, int y, int x, int than) -> bool {
+        const bool is_inside = z >= begin[0] && z < end[0] && y >= begin_y && y < end_y && x >= begin_x && x < end_x;
+        return is_inside && changed_at[number_of(z, y, x)] > than;
     };
-    // Four orders of rows. In a row times pass forward, then backward, after which only other rows can change it.
-    for (int sweep = 0; !is_done; ++sweep) {
-        const int dz = sweep & 2 ? -1 : 1, dy = sweep & 1 ? -1 : 1;
+    auto visit = [&](int z, int y, int x, int dy, int dx) {
+        int& checked = checked_at[number_of(z, y, x)];
+        if (!has_news(z, y, x, checked) && !has_news(z - 1, y, x, checked) && !has_news(z + 1, y, x, checked) &&
+            !has_news(z, y - 1, x, checked) && !has_news(z, y + 1, x, checked) &&
+            !has_news(z, y, x - 1, checked) && !has_news(z, y, x + 1, checked))
+            return;
+        checked = ++clock;
+        if (sweep_strip(z, y * LANES, x * LENGTH, dy, dx))
+            changed_at[number_of(z, y, x)] = ++clock, is_done = false, has_changed = true;
+    };
+    // All eight directions, in two rounds of four.
+    for (int round = 0; !is_done; ++round) {
+        const int dz = round & 2 ? -1 : 1, dy = round & 1 ? -1 : 1;
         is_done = true;
         for (int i = 0, z = dz > 0 ? begin[0] : end[0] - 1; i < end[0] - begin[0]; ++i, z += dz)
-            for (int j = 0, y = dy > 0 ? begin[1] : end[1] - 1; j < end[1] - begin[1]; ++j, y += dy) {
-                int& checked = checked_at[z * ny + y];
-                if (checked && !has_news(z - 1, y, checked) && !has_news(z + 1, y, checked) &&
-                    !has_news(z, y - 1, checked) && !has_news(z, y + 1, checked))
-                    continue;
-                int changes = 0;
-                for (int x = begin[2]; x < end[2]; ++x) changes += relax(z, y, x);
-                if (changes)
-                    for (int x = end[2] - 1; x >= begin[2]; --x) relax(z, y, x);
-                checked = ++clock;
-                if (changes) changed_at[z * ny + y] = clock, is_done = false, has_changed = true;
+            for (int j = 0, y = dy > 0 ? begin_y : end_y - 1; j < end_y - begin_y; ++j, y += dy) {
+                for (int x = begin_x; x < end_x; ++x) visit(z, y, x, dy, 1);
+                for (int x = end_x - 1; x >= begin_x; --x) visit(z, y, x, dy, -1);
             }
     }
     changed.data[number] = has_changed;
 """
-)
-def sweep_tile(
-    grid: FrontGrid,
-    tile: wp.int32,
-    number: wp.int32,
-    rows: wp.array(dtype=wp.int32),
-    changed: wp.array(dtype=wp.uint8),
-):
-    """Sweep a tile until nothing changes in it. rows: two numbers for each row of the block, of when it changed and
-    when it was last looked at."""
-    ...
 
 
-@wp.kernel(enable_backward=False, module="unique")
-def sweep_tiles(
-    first: wp.int32,
-    grid: FrontGrid,
-    tiles: wp.array(dtype=wp.int32),
-    rows: wp.array(dtype=wp.int32),
-    changed: wp.array(dtype=wp.uint8),
-):
-    """One tile for each thread of a CPU."""
-    number = wp.tid()
-    number += first
-    sweep_tile(grid, tiles[number], number, rows, changed)
+def sweep_tiles_with(arrival: str) -> Any:
+    """The kernel for one way to solve the scheme. arrival: its name in SCHEME."""
+    is_cube = str(int(arrival == "arrival_in_cube"))
+
+    @wp.func_native((SEVERAL + SCHEME + STRIP + TILE).replace("ARRIVAL", arrival).replace("IS_CUBE", is_cube))
+    def sweep_tile(
+        grid: FrontGrid,
+        tile: wp.int32,
+        number: wp.int32,
+        strips: wp.array(dtype=wp.int32),
+        changed: wp.array(dtype=wp.uint8),
+    ):
+        """Sweep a tile until nothing changes in it. strips: two numbers for each of the block, of when it changed and
+        when it was last looked at."""
+        ...
+
+    @wp.kernel(enable_backward=False, module="unique")
+    def sweep_tiles(
+        first: wp.int32,
+        grid: FrontGrid,
+        tiles: wp.array(dtype=wp.int32),
+        strips: wp.array(dtype=wp.int32),
+        changed: wp.array(dtype=wp.uint8),
+    ):
+        """One tile for each thread of a CPU."""
+        number = wp.tid()
+        number += first
+        sweep_tile(grid, tiles[number], number, strips, changed)
+
+    return sweep_tiles
+
+
+sweep_cubes, sweep_boxes = (sweep_tiles_with(arrival) for arrival in ("arrival_in_cube", "arrival_in_box"))

@@ -32,7 +32,7 @@ class HostTiles:
         edges = _cpu_tile(shape)
         self._device, self._grid, self._size = device, grid, prod(edges)
         self.active = np.zeros(grid_shape(shape, edges), bool)
-        self._rows = runtime.start().empty(2 * shape[0] * shape[1], dtype=int, device=device.name)
+        self._strips = _empty_strips(device, shape)
         _set_tiles(grid, edges, self.active.shape)
 
     @property
@@ -61,10 +61,11 @@ class HostTiles:
         from pellucid.cluster.compute import front_kernels
 
         warp, name = runtime.start(), self._device.name
+        kernel = front_kernels.sweep_cubes if _is_cube(self._grid) else front_kernels.sweep_boxes
         tiles = warp.array(numbers, dtype=warp.int32, device=name)
         changed = warp.zeros(len(numbers), dtype=warp.uint8, device=name)
-        each, given = LaunchRange((len(numbers),), heft=2 * self._size), [self._grid, tiles, self._rows]
-        launch(front_kernels.sweep_tiles, each, given, [changed], self._device)
+        each, given = LaunchRange((len(numbers),), heft=2 * self._size), [self._grid, tiles, self._strips]
+        launch(kernel, each, given, [changed], self._device)
         found: Voxels = changed.numpy() != 0
         return found
 
@@ -124,7 +125,7 @@ class CudaTiles:
     def _relax_tiles(self) -> None:
         from pellucid.cluster.compute.front_cuda_kernels import relax_boxes, relax_cubes
 
-        kernels = relax_cubes if len(set(self._grid.weights)) == 1 else relax_boxes
+        kernels = relax_cubes if _is_cube(self._grid) else relax_boxes
         blocks = min(BLOCKS, prod(self.shape))
         inputs = [self._grid, self._tiles, self._counts, self._turn, self.sweeps]
         shape, flags = (blocks, self._threads), self._flags[1 - self._turn]
@@ -155,6 +156,17 @@ def _beside(changed: Voxels) -> Voxels:
         active[tuple(there)] |= changed[tuple(here)]
         active[tuple(here)] |= changed[tuple(there)]
     return active
+
+
+def _is_cube(grid: Any) -> bool:
+    """Whether voxels have the same spacing along all axes."""
+    return len(set(grid.weights)) == 1
+
+
+def _empty_strips(device: Device, shape: Shape) -> Any:
+    from pellucid.cluster.compute.front_kernels import LANES, LENGTH
+
+    return runtime.start().empty(2 * prod(grid_shape(shape, (1, LANES, LENGTH))), dtype=int, device=device.name)
 
 
 def _cpu_tile(shape: Shape) -> Shape:
