@@ -111,12 +111,14 @@ def test_neighbours_do_not_change_a_slice_on_the_cpu(slope: float) -> None:
 
 
 @pytest.mark.parametrize("padding", ["none", "edge", "auto"])
-@pytest.mark.parametrize("axes", [[18.7], [18.7] * 3, [18.7, 20.0, 21.5]], ids=["one", "shared", "one each"])
+@pytest.mark.parametrize(
+    "axes", [[18.7], [18.7] * 3, [18.7, 20.0, 21.5], [18.7] * 15], ids=["one", "shared", "one each", "many"]
+)
 def test_the_kernels_of_a_card_agree_with_those_of_the_cpu(axes: list[float], padding: str) -> None:
-    """On the CPU, which can run them too: views in any order, over more than a half turn."""
+    """On the CPU, which can run them too: views in any order, over more than a half turn, also along the grid's axes."""
     random, slices, device = np.random.default_rng(5), len(axes), choose("cpu")
     rows = random.standard_normal((slices, 30, 41)).astype(np.float32)
-    geometry = ParallelGeometry(random.uniform(-1, 6, 30), np.array(axes))
+    geometry = ParallelGeometry(np.array([0, np.pi / 2, *random.uniform(-1, 6, 28)]), np.array(axes))
     edges = border_flags(rows, padding, device)
     assert (edges == {"none": 0, "edge": 1, "auto": 2}[padding]).all()
     borders = border_fits(rows, edges, device, geometry.axes)

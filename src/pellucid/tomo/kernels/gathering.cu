@@ -18,7 +18,9 @@ auto add_view = [&](int view, int x, int y) {
     // A little too many: the window says where it ends.
     const float low = fmaxf(fminf(left, right), fminf(top, bottom)) - 0.01f;
     const float high = fminf(fmaxf(left, right), fmaxf(top, bottom)) + 0.01f;
-    const int begin = (int)(ceilf(fmaxf(low, (float)(-last)))), end = (int)(floorf(fminf(high, (float)(last))));
+    // Along an axis, all samples are equally far from the cell: 1e30 steps, which no integer holds.
+    const int begin = (int)(ceilf(fminf(fmaxf(low, (float)(-last)), (float)(last + 1))));
+    const int end = (int)(floorf(fmaxf(fminf(high, (float)(last)), (float)(-last - 1))));
     if (begin > end) return;
     // Only the way from the cell is taken to single precision.
     float u = (float)(x - begin * step_x) / HALF, v = (float)(y - begin * step_y) / HALF;
