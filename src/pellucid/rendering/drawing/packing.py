@@ -27,6 +27,7 @@ from pellucid.rendering.user_shading import MAX_PARAMETERS
 
 Size = tuple[int, int]
 NOTHING_THERE = 3.0e38
+LARGEST = float(np.finfo(np.float32).max)
 MAX_SAMPLES = 2**22
 """Of one ray: far more than any volume needs, and few enough that float32 counts them."""
 
@@ -210,7 +211,8 @@ def pack_light(light: Light, camera: Camera) -> Any:
 def value_scale(transfer: TransferFunction) -> tuple[float, float]:
     """From a value to a row of the table: (value - low) * scale."""
     low, high = transfer.value_range
-    return low, (TABLE_SIZE - 1) / (high - low)
+    # Kernels compute in single precision, where an infinite scale would make the lowest value NaN.
+    return low, min((TABLE_SIZE - 1) / (high - low), LARGEST)
 
 
 def _reach(layer: VolumeLayer, to_voxel: Voxels, step: float) -> int:
