@@ -115,7 +115,7 @@ def test_neighbours_do_not_change_a_slice_on_the_cpu(slope: float) -> None:
     "axes", [[18.7], [18.7] * 3, [18.7, 20.0, 21.5], [18.7] * 15], ids=["one", "shared", "one each", "many"]
 )
 def test_the_kernels_of_a_card_agree_with_those_of_the_cpu(axes: list[float], padding: str) -> None:
-    """On the CPU, which can run them too: views in any order, over more than a half turn, also along the grid's axes."""
+    """On the CPU, which can run them too: views in any order, over more than a half turn, and along the axes."""
     random, slices, device = np.random.default_rng(5), len(axes), choose("cpu")
     rows = random.standard_normal((slices, 30, 41)).astype(np.float32)
     geometry = ParallelGeometry(np.array([0, np.pi / 2, *random.uniform(-1, 6, 28)]), np.array(axes))

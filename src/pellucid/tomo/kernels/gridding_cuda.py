@@ -114,8 +114,8 @@ def packets(lanes: int) -> int:
 
 @wp.func
 def outwards(turn: wp.int32, tiles: wp.int32):
-    """Rows of tiles from the middle outwards. All views pass through the cells in the middle, which take longest: if they
-    began later, the card would wait for them alone in the end."""
+    """Rows of tiles from the middle outwards. All views pass through the cells in the middle, which take longest: if
+    they began later, the card would wait for them alone in the end."""
     if turn % 2 == 0:
         return tiles // 2 + turn // 2
     return tiles // 2 - (turn + 1) // 2
