@@ -41,8 +41,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         rows = proxy_rows("plain", None, repeats, nbytes)
         rows += proxy_rows("TLS to the node", make_certificate(Path(folder)), repeats, nbytes)
-        rows += start_rows(Path(folder), 3 if given.is_quick else 9)
-        rows += slurm_rows(Path(folder), 3 if given.is_quick else 7)
+        rows += start_rows(Path(folder), 3 if given.is_quick else 5)
+        rows += slurm_rows(Path(folder), 3 if given.is_quick else 5)
     report("agent", rows, f"messages of 100 kB, {nbytes >> 20} MiB at once, median of {repeats}", given)
 
 

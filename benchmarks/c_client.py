@@ -29,7 +29,7 @@ Turn = Callable[[], float]
 
 def main() -> None:
     given = options("A viewer, as a C program sees it.")
-    edge, repeats = (256, 7) if given.is_quick else (640, 7)
+    edge, repeats = (256, 7) if given.is_quick else (640, 3)
     array = np.arange(edge**3, dtype=np.float32).reshape(edge, edge, edge) % 1000
     with progress.use(progress.Silent()), tempfile.TemporaryDirectory() as folder, start(device="cpu") as viewer:
         program = built(Path(folder))

@@ -4,8 +4,9 @@
 
 Two Device Workers on this machine (on a GPU where there is one, which they share). "Exchange": each pulls all blocks of
 the other and reads every byte. Peers, where they are installed: Spark's groupByKey, Dask and Ray, each with two workers
-of one core. "Halo": eight blocks get the voxels of their neighbours. "Frame": an image of a volume in eight blocks that
-stay, beside one process that draws the whole volume with all cores, and beside sending the blocks for every image.
+of one core, in the way that they choose. "Halo": eight blocks get the voxels of their neighbours. "Frame": an image of
+a volume in eight blocks that stay, beside one process that draws the whole volume with all cores, and beside sending
+the blocks for every image.
 """
 
 import importlib
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.table import Row, interleave, options, report, shorter, unavailable
+from benchmarks.table import Row, attempt, interleave, options, report, shorter, unavailable
 from pellucid.box import Shape, triple
 from pellucid.cluster.blocks import DeviceBlock
 from pellucid.cluster.functions import exec_gpu, persist_gpu
@@ -77,13 +78,13 @@ def each(group: WorkerGroup, work: Callable[[Any], object], found: Sequence[tupl
 def exchanges(is_quick: bool) -> list[Row]:
     count, shape = (16, (16, 64, 1024)) if is_quick else (64, (64, 64, 1024))
     mib = count * 4 * shape[0] * shape[1] * shape[2] // 2**20
-    rows = []
+    rows, peers = [], {name: peer_s(name, count, shape) for name in PEERS}
     for lane, is_local in (("shared memory", True), ("TCP", False)):
         with workers(4 * mib * 2**20, prefers_local=is_local) as group:
             ours = interleave({"ours": exchange_of(group, count, shape)}, REPEATS)["ours"]
         case = f"exchange {count} blocks, {mib} MiB, {lane}"
         rows.append(shorter(case, "s", ours, "target", TARGETS_S[lane] * mib / 1024))
-        rows += [_peer(case, ours, *one, count, shape) for one in PEERS.items()]
+        rows += [_peer(case, ours, name, seconds) for name, seconds in peers.items()]
     return rows
 
 
@@ -101,14 +102,17 @@ def exchange_of(group: WorkerGroup, count: int, shape: Shape) -> Callable[[], No
     return lambda: each(group, pull, [(move[0], move) for move in moves])
 
 
-def _peer(case: str, ours: float, name: str, measure: Callable[..., float | None], count: int, shape: Shape) -> Row:
-    found = measure(count, shape)
+def peer_s(name: str, count: int, shape: Shape) -> float | None:
+    """Seconds; None where it is not installed."""
+    module, measure = PEERS[name]
+    return attempt(lambda: measure(count, shape)) if find_spec(module) else None
+
+
+def _peer(case: str, ours: float, name: str, found: float | None) -> Row:
     return unavailable(case, name, "not installed") if found is None else shorter(case, "s", ours, name, found)
 
 
-def spark(count: int, shape: Shape) -> float | None:
-    if find_spec("pyspark") is None:
-        return None
+def spark(count: int, shape: Shape) -> float:
     from pyspark import SparkConf, SparkContext
 
     conf = SparkConf().setMaster("local[2]").set("spark.ui.enabled", "false").set("spark.driver.memory", "3g")
@@ -125,9 +129,7 @@ def spark(count: int, shape: Shape) -> float | None:
     return min(seconds)
 
 
-def dask(count: int, shape: Shape) -> float | None:
-    if find_spec("distributed") is None:
-        return None
+def dask(count: int, shape: Shape) -> float:
     peer = importlib.import_module("distributed")
     seconds = []
     with peer.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster, peer.Client(cluster) as client:
@@ -143,9 +145,7 @@ def dask(count: int, shape: Shape) -> float | None:
     return min(seconds)
 
 
-def ray(count: int, shape: Shape) -> float | None:
-    if find_spec("ray") is None:
-        return None
+def ray(count: int, shape: Shape) -> float:
     peer = importlib.import_module("ray")
     peer.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     seconds = []
@@ -173,7 +173,12 @@ class Holder:
         return float(voxels.sum())
 
 
-PEERS: dict[str, Callable[..., float | None]] = {"Spark groupByKey": spark, "Dask": dask, "Ray": ray}
+PEERS: dict[str, tuple[str, Callable[[int, Shape], float]]] = {
+    "Spark groupByKey": ("pyspark", spark),
+    "Dask": ("distributed", dask),
+    "Ray": ("ray", ray),
+}
+"""With the module that each needs."""
 
 
 # Halos

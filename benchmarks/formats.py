@@ -7,7 +7,6 @@ Not here: the rows (hdf5_cases, store_cases, conversion_peer).
 """
 
 import shutil
-import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -25,37 +24,34 @@ MEMORY_TARGET_BYTES = 2**30
 
 def main() -> None:
     given = options("Reading, writing and converting volumes.")
-    planes, repeats = (256, 1) if given.is_quick else (2048, 7)
-    voxels = scan(planes)
+    planes, repeats = (512, 1) if given.is_quick else (2048, 3)
+    large = scan(planes)
+    voxels, small = large[: planes // 2], large[: planes // 8]
     with folder() as path:
         rows = hdf5_cases.rows(voxels, path, repeats)
     with folder() as path:
-        rows += store_cases.rows(voxels[: planes // 8], path, min(repeats, 3))
-    large = scan(512) if given.is_quick else scan(4096)
+        rows += store_cases.rows(small, path, repeats)
     with folder() as path:
-        rows += conversion(large, path, min(repeats, 3))
-    size = f"HDF5 {voxels.nbytes / 2**20:.0f} MiB, stores {voxels.nbytes / 2**23:.0f} MiB uint16"
-    report("formats", rows, f"{size}; conversion {large.nbytes / 2**20:.0f} MiB", given)
+        rows += conversion(large, path)
+    sizes = (f"{name} {part.nbytes / 2**20:.0f} MiB" for name, part in (("HDF5", voxels), ("stores", small)))
+    report("formats", rows, f"{', '.join(sizes)} uint16; conversion {large.nbytes / 2**20:.0f} MiB", given)
 
 
-def conversion(voxels: Voxels, path: Path, repeats: int) -> list[Row]:
-    """Chunked HDF5 to sharded Zarr v3 with a pyramid: time and peak memory, each run in a process of its own."""
+def conversion(voxels: Voxels, path: Path) -> list[Row]:
+    """Chunked HDF5 to sharded Zarr v3 with a pyramid: time and peak memory, each once, in a process of its own."""
     case = f"HDF5 to sharded Zarr v3 with pyramid, {voxels.nbytes / 2**20:.0f} MiB"
     with h5py.File(path / "scan.h5", "w") as file:
         file.create_dataset("data", data=voxels, **hdf5_cases.LAYOUTS["gzip"])
-    ours, theirs = [], []
-    for _ in range(repeats):
-        ours.append(_run("ours", path))
-        try:
-            theirs.append(_run("dask", path))
-        except subprocess.CalledProcessError as error:
-            return [unavailable(case, "dask + zarr-python", error.stderr.splitlines()[-1])]
-    seconds, memory = (statistics.median(values) for values in zip(*ours, strict=True))
-    peer_seconds, peer_memory = (statistics.median(values) for values in zip(*theirs, strict=True))
+    (seconds, memory), peer = _run("ours", path), "dask + zarr-python"
+    rows = [shorter(case, "MiB", memory / 2**20, TARGET, MEMORY_TARGET_BYTES / 2**20, "peak memory")]
+    try:
+        peer_seconds, peer_memory = _run("dask", path)
+    except subprocess.CalledProcessError as error:
+        return [*rows, unavailable(case, peer, error.stderr.splitlines()[-1])]
     return [
-        shorter(case, "s", seconds, "dask + zarr-python", peer_seconds),
-        shorter(case, "MiB", memory / 2**20, "dask + zarr-python", peer_memory / 2**20, "peak memory"),
-        shorter(case, "MiB", memory / 2**20, TARGET, MEMORY_TARGET_BYTES / 2**20, "peak memory"),
+        shorter(case, "s", seconds, peer, peer_seconds),
+        shorter(case, "MiB", memory / 2**20, peer, peer_memory / 2**20, "peak memory"),
+        *rows,
     ]
 
 

@@ -4,7 +4,6 @@ Here: the rows of large_surfaces for label volumes; the volume, and the extracti
 Not here: surfaces of binary volumes (large_surfaces), the kernel that makes the labels (label_kernels).
 """
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.label_kernels import jittered_cells
-from benchmarks.table import TARGET, Row, in_turn, shorter
+from benchmarks.table import TARGET, Row, in_turn, seconds_of, shorter
 from pellucid.box import Box, triple
 from pellucid.device import Device, choose, launch, runtime, synchronize
 from pellucid.formats.protocol import Voxels
@@ -52,8 +51,8 @@ def label_rows(case: LabelCase, device: Device) -> list[Row]:
     host = labels.numpy()
     _one_by_one(host[:64, :64, :64], [int(host[32, 32, 32])])  # Compiles the kernels.
     peers: dict[str, Callable[[], float]] = {
-        "ours": lambda: _seconds(lambda: _at_once(voxels, some, device)),
-        "peer": lambda: _seconds(lambda: _one_by_one(host, some)),
+        "ours": lambda: seconds_of(lambda: _at_once(voxels, some, device)),
+        "peer": lambda: seconds_of(lambda: _one_by_one(host, some)),
     }
     found = {name: measure() for name, measure in peers.items()} if case == LARGE else in_turn(peers, REPEATS_SMALL)
     name = f"{len(some):,} of {case.cells**3:,} labels in {case.edge}³"
@@ -62,15 +61,9 @@ def label_rows(case: LabelCase, device: Device) -> list[Row]:
 
 def _of_all(case: LabelCase, voxels: Any, chosen: Sequence[int], device: Device) -> Row:
     triangles = len(_at_once(voxels, chosen, device).surface.triangles)
-    seconds = min(_seconds(lambda: _at_once(voxels, chosen, device)) for _ in range(REPEATS))
+    seconds = min(seconds_of(lambda: _at_once(voxels, chosen, device)) for _ in range(REPEATS))
     name = f"{len(chosen):,} of {case.cells**3:,} labels in {case.edge}³, {triangles / 1e6:,.1f} million triangles"
     return shorter(name, "s", seconds, TARGET, TARGET_S)
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
 
 
 def _at_once(voxels: Any, labels: Sequence[int], device: Device) -> GroupedSurfaces:

@@ -47,7 +47,7 @@ class Size:
         return f"{amount(self.points, '')} spheres, {self.image}²; isosurface of {edges}"
 
 
-FULL = Size(points=1_000_000, image=1024, edges=(256, 512), repeats=7)
+FULL = Size(points=1_000_000, image=1024, edges=(256, 512), repeats=3)
 QUICK = Size(points=100_000, image=512, edges=(96,), repeats=3)
 
 

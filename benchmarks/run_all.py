@@ -24,9 +24,9 @@ FOLDER = Path(__file__).parent
 FINISHED = FOLDER.parent / "build" / "benchmarks.json"
 """The commit at which each table was finished. The table alone does not say so: some are written as they grow."""
 
-NEEDS_CARD = frozenset({"learn_speed", "render_cuda", "neural_speed", "reconstruct_steps"})
+NEEDS_CARD = frozenset({"learn_overlap", "learn_speed", "neural_speed", "reconstruct_steps", "render_cuda"})
 """Without a CUDA card there is nothing that these could measure."""
-TRAINS = frozenset({"learn_denoise", "learn_segment", "learn_superres", "neural", "neural_bounded"})
+TRAINS = frozenset({"learn_denoise", "learn_segment", "learn_superres", "neural", "neural_bounded", "neural_large"})
 """Trainings take minutes on a card and days without one: there they run with --quick only, to see that they work."""
 
 
@@ -40,11 +40,13 @@ def names(*, has_card: bool, is_quick: bool) -> list[str]:
 def run(scripts: Sequence[str], arguments: Sequence[str]) -> list[str]:
     """The scripts that failed, or during which the source changed."""
     start, failed = commit(), list[str]()
-    for name in scripts:
+    print(f"== {len(scripts)} benchmarks at {start}: {', '.join(scripts)}", flush=True)
+    for number, name in enumerate(scripts, 1):
         table = RESULTS / table_name(name, is_quick="--quick" in arguments)
         if is_finished(table, start):
             print(f"== {name}: measured already at {start}", flush=True)
             continue
+        print(f"== {name}, {number} of {len(scripts)}", flush=True)
         status = measure(name, arguments)
         if commit() != start:
             return [*failed, f"the source changed from {start} to {commit()} during {name}: run all of them again"]
@@ -57,7 +59,6 @@ def run(scripts: Sequence[str], arguments: Sequence[str]) -> list[str]:
 
 def measure(name: str, arguments: Sequence[str]) -> int:
     """Run a script in a process of its own; its exit status."""
-    print(f"== {name}", flush=True)
     began = time.monotonic()
     ended = subprocess.run([sys.executable, "-m", f"benchmarks.{name}", *arguments], check=False)
     print(f"== {name}: {time.monotonic() - began:.0f} s", flush=True)

@@ -11,9 +11,11 @@ import statistics
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from math import inf, isfinite, isnan, nan
 from pathlib import Path
 
 from pellucid import settings
@@ -21,7 +23,7 @@ from pellucid.device import devices
 
 RESULTS = Path(__file__).parent / "results"
 TARGET = "target"
-MIN_REPEATS, ENOUGH_S = 3, 40.0
+ENOUGH_S = 5.0
 MEASURED = ("src", "benchmarks/*.py", "clients", "web/src")
 
 
@@ -55,31 +57,44 @@ def unavailable(case: str, peer: str, why: str) -> Row:
 
 def interleave(functions: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
     """Median seconds of each function, as in_turn."""
+    return in_turn({name: partial(seconds_of, function) for name, function in functions.items()}, repeats)
 
-    def timed(function: Callable[[], object]) -> float:
+
+def seconds_of(function: Callable[[], object]) -> float:
+    """Once, as it is: for what takes many seconds. Not a number where it fails."""
+
+    def timed() -> float:
         start = time.perf_counter()
         function()
         return time.perf_counter() - start
 
-    return in_turn({name: partial(timed, function) for name, function in functions.items()}, repeats)
+    return attempt(timed)
 
 
 def in_turn(measures: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, float]:
     """The median of what each returns; they take turns, so that a disturbed moment disturbs all alike.
 
     Each runs once more before, and that does not count: caches, kernels and lazy imports are not the question. What
-    takes long is repeated less, but MIN_REPEATS times: after ENOUGH_S no other round begins.
+    takes long is repeated less: after ENOUGH_S of its own, others go on without it. What fails is not a number.
     """
-    for measure in measures.values():
-        measure()
     found: dict[str, list[float]] = {name: [] for name in measures}
-    start = time.perf_counter()
-    for done in range(repeats):
-        if done >= MIN_REPEATS and time.perf_counter() - start > ENOUGH_S:
-            break
+    spent = {name: 0.0 if isfinite(attempt(measure)) else inf for name, measure in measures.items()}
+    for _ in range(repeats):
         for name, measure in measures.items():
-            found[name].append(measure())
-    return {name: statistics.median(values) for name, values in found.items()}
+            if spent[name] < ENOUGH_S:
+                start = time.perf_counter()
+                found[name].append(attempt(measure))
+                spent[name] += time.perf_counter() - start
+    return {name: statistics.median(values or [nan]) for name, values in found.items()}
+
+
+def attempt(measure: Callable[[], float]) -> float:
+    """What it returns; not a number where it fails, so that everything else is still measured."""
+    try:
+        return measure()
+    except Exception:  # noqa: BLE001 - of other software, whatever it raises
+        traceback.print_exc()
+        return nan
 
 
 @dataclass(frozen=True)
@@ -102,14 +117,18 @@ def report(name: str, rows: Sequence[Row], size: str, given: Options, results: P
     """Print the table, save it as results/NAME.md (NAME-quick.md for a quick run), and the rows as JSON if asked.
 
     name: that of the script; size: what was worked on, in words. On a machine with a GPU the file's name ends in -cuda,
-    beside the table without.
+    beside the table without. Rows with what failed say so, and the script ends with an error after its table is saved.
     """
+    failed = [row for row in rows if any(isinstance(value, float) and isnan(value) for value in _values(row))]
+    rows = [unavailable(row.case, row.peer, "it failed") if row in failed else row for row in rows]
     text = f"# {name}\n\n{heading(size)}\n\n{markdown(rows)}\n"
     print(text)
     results.mkdir(parents=True, exist_ok=True)
     (results / table_name(name, is_quick=given.is_quick)).write_text(text)
     if given.json_path is not None:
         given.json_path.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+    if failed:
+        sys.exit(f"{name}: {', '.join(f'{row.case} ({row.peer})' for row in failed)} failed; see above.")
 
 
 def table_name(name: str, *, is_quick: bool) -> str:

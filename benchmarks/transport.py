@@ -54,10 +54,10 @@ class Size:
     repeats: int
 
     def __str__(self) -> str:
-        return f"{amount(self.nbytes, 'B')} float32, {STREAMS} streams, medians of 3 to {self.repeats}, taking turns"
+        return f"{amount(self.nbytes, 'B')} float32, {STREAMS} streams, medians of {self.repeats}, taking turns"
 
 
-FULL = Size(nbytes=4 * 2**30, iperf_s=2, repeats=5)
+FULL = Size(nbytes=4 * 2**30, iperf_s=2, repeats=3)
 QUICK = Size(nbytes=2**28, iperf_s=1, repeats=3)
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from websockets.sync.client import ClientConnection
 
 from benchmarks.page_connection import open_page
-from benchmarks.sample_scans import SHARED
+from benchmarks.sample_scans import SHARED, enlarged
 from benchmarks.table import TARGET, Row, faster, options, report, shorter
 from pellucid.client.connection import Connection
 from pellucid.client.launch import start
@@ -103,9 +103,7 @@ def volume_in(folder: Path, edge: int) -> Path:
     if edge == 256 and bonsai.exists():
         return bonsai
     path = folder / f"sample-{edge}.npy"
-    # Each voxel of a small one many times: the sample itself takes minutes to make at this size.
-    times = edge // 256
-    np.save(path, sample(256).repeat(times, 0).repeat(times, 1).repeat(times, 2))
+    np.save(path, enlarged(sample(256), edge // 256))
     return path
 
 

@@ -20,8 +20,15 @@ def test_without_a_card_only_what_can_be_measured_runs() -> None:
         {*run_all.names(has_card=has_card, is_quick=is_quick)}
         for has_card, is_quick in ((True, False), (False, True), (False, False))
     )
-    assert found - quick == {"learn_speed", "neural_speed", "reconstruct_steps", "render_cuda"}
-    assert quick - full == {"learn_denoise", "learn_segment", "learn_superres", "neural", "neural_bounded"}
+    assert found - quick == {"learn_overlap", "learn_speed", "neural_speed", "reconstruct_steps", "render_cuda"}
+    assert quick - full == {
+        "learn_denoise",
+        "learn_segment",
+        "learn_superres",
+        "neural",
+        "neural_bounded",
+        "neural_large",
+    }
 
 
 def test_a_table_has_the_name_of_its_script() -> None:

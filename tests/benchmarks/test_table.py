@@ -24,7 +24,7 @@ def test_a_ratio_above_one_means_better() -> None:
 
 def test_functions_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[str] = []
-    durations = {"a": iter([9.0, 1.0, 5.0, 2.0]), "b": iter([9.0, 4.0, 4.0, 7.0])}
+    durations = {"a": iter([0.5, 0.125, 0.75, 0.25]), "b": iter([0.5, 1.0, 1.0, 2.0])}
     now = [0.0]
 
     def step(name: str) -> None:
@@ -34,20 +34,35 @@ def test_functions_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("benchmarks.table.time.perf_counter", lambda: now[0])
     medians = table.interleave({"a": lambda: step("a"), "b": lambda: step("b")}, repeats=3)
     assert order == ["a", "b"] * 4
-    assert medians == {"a": 2.0, "b": 4.0}
+    assert medians == {"a": 0.25, "b": 1.0}
 
 
-@pytest.mark.parametrize(("seconds", "rounds"), [(1.0, 9), (15.0, 3), (11.0, 4)])
+@pytest.mark.parametrize(("seconds", "rounds"), [(0.5, 9), (1.0, 5), (2.0, 3), (15.0, 1)])
 def test_what_takes_long_is_repeated_less(seconds: float, rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
+    now, counts = [0.0], {"slow": 0, "fast": 0}
 
-    def work() -> float:
-        now[0] += seconds
-        return now[0]
+    def work(name: str, takes: float) -> float:
+        now[0] += takes
+        counts[name] += 1
+        return takes
 
     monkeypatch.setattr("benchmarks.table.time.perf_counter", lambda: now[0])
-    last = seconds * (1 + rounds)
-    assert table.in_turn({"a": work}, repeats=9) == {"a": (2 * seconds + last) / 2}
+    measures = {"slow": lambda: work("slow", seconds), "fast": lambda: work("fast", 0.1)}
+    assert table.in_turn(measures, repeats=9) == {"slow": seconds, "fast": 0.1}
+    assert counts == {"slow": 1 + rounds, "fast": 10}
+
+
+def test_what_fails_loses_no_other_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail() -> None:
+        raise RuntimeError("no licence")
+
+    seconds = table.interleave({"ours": lambda: None, "good": lambda: None, "bad": fail}, repeats=1)
+    rows = [table.shorter("copy", "s", seconds["ours"], peer, seconds[peer]) for peer in ("good", "bad")]
+    with pytest.raises(SystemExit, match=r"formats: copy \(bad\) failed"):
+        table.report("formats", rows, "2 GiB", Options(False, None), tmp_path)
+    printed = capsys.readouterr()
+    assert "no licence" in printed.err
+    assert table.markdown([rows[0], table.unavailable("copy", "bad", "it failed")]) in printed.out
 
 
 def test_report(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
