@@ -28,7 +28,7 @@ TARGET_RATIO = 1.7
 
 def main() -> None:
     given = options("Engines: two workers beside one.")
-    seconds = 0.05 if given.is_quick else 0.3
+    seconds = 0.05 if given.is_quick else 0.2
     with tempfile.TemporaryDirectory() as folder:
         rows = compare(BusyTask(seconds, folder))
     report("engines", rows, f"{BLOCKS} blocks of {seconds} s of processor time each", given)

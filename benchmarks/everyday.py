@@ -14,7 +14,6 @@ import io
 import os
 import shutil
 import tempfile
-import time
 from collections.abc import Callable
 from contextlib import chdir
 from pathlib import Path
@@ -23,7 +22,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from benchmarks.sample_scans import SHARED
-from benchmarks.table import TARGET, Row, options, report, shorter, unavailable
+from benchmarks.table import TARGET, Row, options, report, seconds_of, shorter, unavailable
 from benchmarks.viewer_page import FLAGS, HAS_IMAGE, PROGRAMS, TIMEOUT_MS
 from pellucid.client.launch import start
 
@@ -156,9 +155,8 @@ def done(browser: Browser, name: str, folder: Path) -> list[Row]:
         page.goto(viewer.url)
         page.locator(".file").first.wait_for()
         page.set_default_timeout(TIMEOUT_MS)
-        person, began = Person(page), time.perf_counter()
-        TASKS[name](person, folder)
-        machine = time.perf_counter() - began
+        person = Person(page)
+        machine = seconds_of(lambda: TASKS[name](person, folder))
         _save_image(page, name)
         page.context.close()
     return [

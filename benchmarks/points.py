@@ -91,7 +91,7 @@ def surface_rows(edge: int, repeats: int) -> list[Row]:
         functions["VTK marching cubes"] = vtk_surface(voxels, "vtkMarchingCubes")
         functions["VTK flying edges"] = vtk_surface(voxels, "vtkFlyingEdges3D")
     except ImportError as error:
-        return [unavailable("isosurface", "VTK", str(error))]
+        return [unavailable(f"isosurface of {edge}³", "VTK", str(error))]
     times = interleave(functions, repeats)
     return [shorter(f"isosurface of {edge}³", "s", times["ours"], peer, times[peer]) for peer in list(times)[1:]]
 

@@ -26,7 +26,9 @@ FINISHED = FOLDER.parent / "build" / "benchmarks.json"
 
 NEEDS_CARD = frozenset({"learn_overlap", "learn_speed", "neural_speed", "reconstruct_steps", "render_cuda"})
 """Without a CUDA card there is nothing that these could measure."""
-TRAINS = frozenset({"learn_denoise", "learn_segment", "learn_superres", "neural", "neural_bounded", "neural_large"})
+TRAINS = frozenset(
+    {"learn_denoise", "learn_segment", "learn_superres", "neural", "neural_bounded", "neural_ensemble", "neural_large"}
+)
 """Trainings take minutes on a card and days without one: there they run with --quick only, to see that they work."""
 
 

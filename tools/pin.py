@@ -25,11 +25,11 @@ HEADER = """\
 # Written by `make pin`; used by every `make` target that installs.
 """
 ALSO = {
-    "mpmath": "1.3.0", "py4j": "0.10.9.9", "pyspark": "4.3.0", "setuptools": "84.2.1", "sympy": "1.14.0",
-    "torch": "2.13.0",
+    "mpmath": "1.3.0", "py4j": "0.10.9.9", "pyspark": "4.3.0", "scikit-fmm": "2025.6.23", "setuptools": "84.2.1",
+    "sympy": "1.14.0", "torch": "2.13.0",
 }  # fmt: skip
 """Pinned without asking pip, which would fetch gigabytes: PyTorch and Spark, and what nothing else of ours needs but
-these."""
+these. scikit-fmm, a peer of benchmarks, has no wheels to ask for."""
 
 
 def requirements(project: dict[str, Any]) -> list[str]:

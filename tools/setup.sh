@@ -104,6 +104,12 @@ install_spark() {
     "${pip[@]}" install --no-compile --constraint constraints.txt "$wheel" || say "going on without Spark."
 }
 
+# A peer of benchmarks that comes as source, which needs a compiler and Python's headers.
+install_scikit_fmm() {
+    .venv/bin/python -m pip --disable-pip-version-check install --quiet --quiet --constraint constraints.txt scikit-fmm ||
+        say "going on without scikit-fmm."
+}
+
 # What pyproject.toml names, with the extras, one a line.
 dependencies() {
     .venv/bin/python - "$extras" <<'END'
@@ -131,6 +137,7 @@ make_environment
 if ! is_installed; then
     install_packages
     [[ ,$extras, != *,dev,* ]] || install_spark
+    [[ ,$extras, != *,bench,* ]] || install_scikit_fmm
     fingerprint >"$stamp"
 fi
 # The page changes more often than the packages do; this is quick where nothing changed.

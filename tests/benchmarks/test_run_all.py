@@ -27,6 +27,7 @@ def test_without_a_card_only_what_can_be_measured_runs() -> None:
         "learn_superres",
         "neural",
         "neural_bounded",
+        "neural_ensemble",
         "neural_large",
     }
 
