@@ -104,8 +104,10 @@ install_spark() {
     "${pip[@]}" install --no-compile --constraint constraints.txt "$wheel" || say "going on without Spark."
 }
 
-# A peer of benchmarks that comes as source, which needs a compiler and Python's headers.
-install_scikit_fmm() {
+# Peers of benchmarks: Mitsuba compiles with an LLVM that is not too old, and scikit-fmm comes as source, which needs a
+# compiler and Python's headers.
+install_peers() {
+    ldconfig -p | grep -q libLLVM.so.19 || install_system_package libllvm19 || say "going on without it."
     .venv/bin/python -m pip --disable-pip-version-check install --quiet --quiet --constraint constraints.txt scikit-fmm ||
         say "going on without scikit-fmm."
 }
@@ -137,7 +139,7 @@ make_environment
 if ! is_installed; then
     install_packages
     [[ ,$extras, != *,dev,* ]] || install_spark
-    [[ ,$extras, != *,bench,* ]] || install_scikit_fmm
+    [[ ,$extras, != *,bench,* ]] || install_peers
     fingerprint >"$stamp"
 fi
 # The page changes more often than the packages do; this is quick where nothing changed.
