@@ -95,12 +95,16 @@ def peer_rows(size: Size) -> list[Row]:
         except ImportError as error:
             rows.append(unavailable("filter and back projection", name, str(error)))
             continue
-        made: list[Voxels] = []
-        taken = interleave({"ours": ours, name: lambda peer=peer, made=made: made.append(peer())}, size.repeats)
+        made: list[Any] = []
+        taken = interleave({"ours": ours, name: partial(_keep, peer, made)}, size.repeats)
         rows.append(shorter(f"direct, {size}", "s a slice", taken["ours"] / size.slices, name, taken[name]))
         likeness = decibels(np.asarray(made[-1]), mine)
         rows.append(Row("the same slice", "likeness", "dB", likeness, name, None, None))
     return rows
+
+
+def _keep(make: Callable[[], object], made: list[Any]) -> None:
+    made.append(make())
 
 
 def decibels(other: Voxels, mine: Voxels) -> float:

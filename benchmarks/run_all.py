@@ -29,7 +29,8 @@ NEEDS_CARD = frozenset({"learn_overlap", "learn_speed", "neural_speed", "reconst
 TRAINS = frozenset(
     {"learn_denoise", "learn_segment", "learn_superres", "neural", "neural_bounded", "neural_ensemble", "neural_large"}
 )
-"""Trainings take minutes on a card and days without one: there they run with --quick only, to see that they work."""
+"""Trainings take minutes on a card, hours or days without one: there they run with --quick only, to see that they
+work."""
 
 
 def names(*, has_card: bool, is_quick: bool) -> list[str]:
