@@ -37,6 +37,7 @@ from pellucid.infer.prediction import Predictor
 from pellucid.infer.runtime import RuntimeRequest, open_runtime
 from pellucid.infer.sources import VolumeSource
 from pellucid.infer.statistics import ValueStatistics
+from pellucid.infer.trimming.trimmed_runtime import open_network
 from pellucid.volume.volume import Volume
 
 Case = Callable[[], tuple[Voxels, float]]
@@ -175,7 +176,7 @@ def measure_files(folder: Path, slices: int) -> Measured:
 def our_case(volume: Voxels, path: Path, memory_bytes: int, halo: tuple[int, int, int] | None) -> Case:
     network = load_network(path, NetworkForm(halo=halo))
     windows = plan_windows(network, volume.shape, network_cost(network), memory_bytes)
-    predictor = Predictor(network, windows, open_runtime(RuntimeRequest(network.model, "cpu")), (ValueStatistics(),))
+    predictor = Predictor(network, windows, open_network(network, "cpu"), (ValueStatistics(),))
     source = VolumeSource([Volume.from_array(volume)])
     whole = source.volumes[0].box
     factor = windows.computed(whole, source.shape) / prod(source.shape)

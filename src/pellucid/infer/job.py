@@ -35,10 +35,10 @@ from pellucid.infer.output_rule import OutputRule
 from pellucid.infer.planning import choose_batch, plan_windows
 from pellucid.infer.prediction import PredictedSource, Predictor, check_channels
 from pellucid.infer.report import NetworkReport
-from pellucid.infer.runtime import RuntimeRequest, open_runtime
 from pellucid.infer.sources import VolumeSource, VoxelSource
 from pellucid.infer.statistics import ValueStatistics, measure_sample, measure_statistics
 from pellucid.infer.task import NetworkPlan, NetworkTask, WindowChoice, computed_factors, layer_bytes
+from pellucid.infer.trimming.trimmed_runtime import open_network
 from pellucid.infer.windows import Windows
 from pellucid.volume.levels import plan_levels
 from pellucid.volume.volume import Volume
@@ -199,7 +199,7 @@ def _plan(
     request: tuple[str, Shape | None],
 ) -> tuple[NetworkPlan, Predictor]:
     requested_device, window = request
-    runtime = open_runtime(RuntimeRequest(network.model, requested_device))
+    runtime = open_network(network, requested_device)
     gpu = choose(requested_device if ":" in requested_device else "cuda") if runtime.is_gpu else None
     cost = network_cost(network, gpu.name if gpu else "cpu", runtime.name, voxels=prod(shape))
     budget, windows = _best_windows(network, shape, cost, window, _budgets(engine, gpu))

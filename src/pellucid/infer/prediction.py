@@ -22,6 +22,7 @@ from pellucid.infer.output_rule import OutputRule
 from pellucid.infer.region_runtime import DeviceRegionRequest, RegionRuntime, takes_regions
 from pellucid.infer.runtime import NetworkRuntime
 from pellucid.infer.sources import VolumeSource, VoxelSource
+from pellucid.infer.trimming.trimmed_runtime import KeepingRuntime
 from pellucid.infer.window_cache import WindowCache
 from pellucid.infer.windows import Window, Windows, cut, input_box, output_box, reflected
 
@@ -57,8 +58,10 @@ class Predictor:
         for batch in self._batches(self.windows.cover(box, source.shape)):
             raise_if_stopped()
             inputs = np.stack([self._cut(voxels, region.start, one, source.shape) for one in batch])
-            for window, output in zip(batch, self.run(inputs), strict=True):
-                kept = output[(slice(None), *self._scaled(window.core_in_outer).slices)]
+            outputs, computed = self._run_kept(inputs, batch)
+            for window, output in zip(batch, outputs, strict=True):
+                core = window.core_in_outer.relative_to(computed.start)
+                kept = output[(slice(None), *self._scaled(core).slices)]
                 kept = finish(kept) if finish else kept
                 if not results:
                     results.append(np.empty((*kept.shape[:-3], *self._scaled(box).shape), kept.dtype))
@@ -133,17 +136,34 @@ class Predictor:
 
     def run(self, inputs: Voxels) -> Voxels:
         """Windows (window, channel, z, y, x) through the network, with what comes before and after it."""
-        form = self.network.form
+        tensors = self._tensors(inputs)
+        with self.turn:
+            output = self.runtime.run(tensors)[0]
+        return self._finished(output)
+
+    def _run_kept(self, inputs: Voxels, windows: Sequence[Window]) -> tuple[Voxels, Box]:
+        """The same for what is kept of the windows, and more where the runtime computes more: the part of each window
+        that the output has."""
+        outer = windows[0].outer.shape
+        if len(windows) > 1 or not isinstance(self.runtime, KeepingRuntime):
+            return self.run(inputs), Box.whole(outer)
+        tensors = self._tensors(inputs)
+        with self.turn:
+            output, computed = self.runtime.run_kept(tensors, windows[0].core_in_outer, outer)
+        return self._finished(output), computed
+
+    def _tensors(self, inputs: Voxels) -> dict[str, Voxels]:
         tensors, first = {}, 0
-        ready = apply_transforms(form.preprocess, inputs, self.statistics)
+        ready = apply_transforms(self.network.form.preprocess, inputs, self.statistics)
         for tensor in self.network.inputs:
             count = tensor.channels or 1
             tensors[tensor.name] = tensor.pack(ready[:, first : first + count])
             first += count
-        with self.turn:
-            output = self.runtime.run(tensors)[0]
+        return tensors
+
+    def _finished(self, output: Voxels) -> Voxels:
         unpacked = self.network.output.unpack(output)
-        return apply_transforms(form.postprocess, unpacked, self.statistics)
+        return apply_transforms(self.network.form.postprocess, unpacked, self.statistics)
 
     def _batches(self, windows: Sequence[Window]) -> Iterator[list[Window]]:
         for _, alike in groupby(windows, key=lambda one: one.outer.shape):

@@ -21,9 +21,9 @@ from pellucid.infer.memory import MemoryModel
 from pellucid.infer.network_files.network import NetworkForm
 from pellucid.infer.output_rule import OutputRule
 from pellucid.infer.prediction import PredictedSource, Predictor
-from pellucid.infer.runtime import RuntimeRequest, open_runtime
 from pellucid.infer.sources import VolumeSource, VoxelSource
 from pellucid.infer.statistics import ValueStatistics
+from pellucid.infer.trimming.trimmed_runtime import open_network
 from pellucid.infer.window_cache import WindowCache
 from pellucid.infer.windows import Windows, input_box
 from pellucid.jobs.resources import Resources
@@ -65,7 +65,7 @@ class NetworkPlan:
         network = load_network(self.path, self.form)
         if network.digest != self.digest:
             raise InvalidInput(f"{self.path} has changed since the work began.", remedy="Run the command again.")
-        runtime = open_runtime(RuntimeRequest(network.model, device))
+        runtime = open_network(network, device)
         cache = WindowCache(self.choice.cache_bytes)
         return Predictor(network, self.windows, runtime, self.statistics, self.choice.batch, cache=cache)
 

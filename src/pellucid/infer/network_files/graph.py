@@ -1,6 +1,6 @@
 """What the graph of a network says about windows: its receptive field, its strides, its normalisation.
 
-Here: GraphFacts, and following every axis of the input through the operators.
+Here: GraphFacts, and following every axis of the input, or of any tensor, through the operators.
 Not here: reading the file (onnx_file), the shapes that depend on the input (the caller measures those).
 """
 
@@ -49,6 +49,11 @@ class GraphFacts:
     window_statistics: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
 
+    @property
+    def is_followed(self) -> bool:
+        """Whether an output voxel depends on what is within the radius, and on nothing else."""
+        return not self.window_statistics and not self.unknown
+
 
 def read_graph(model: "onnx.ModelProto", axes: Mapping[str, str], measure: MeasureShapes) -> GraphFacts:
     """Facts of a graph. axes: letters of every input tensor's axes, such as "bczyx". measure: shapes of tensors."""
@@ -69,6 +74,25 @@ def read_graph(model: "onnx.ModelProto", axes: Mapping[str, str], measure: Measu
     return GraphFacts(radius, step, tuple(dict.fromkeys(tracer.statistics)), tuple(dict.fromkeys(tracer.unknown)))
 
 
+def follow(model: "onnx.ModelProto", sources: Mapping[str, Reach]) -> dict[str, Reach]:
+    """How every tensor reaches into the sources, which may be any tensors of the graph. The graph states all shapes
+    that this depends on; otherwise a KeyError."""
+    tracer = _Tracer(model, lambda names: {}, dict(sources))
+    for node in model.graph.node:
+        tracer.follow(node)
+    return tracer.reaches
+
+
+def constants_of(model: "onnx.ModelProto") -> dict[str, Any]:
+    """Arrays that a graph has by name."""
+    to_array = onnx_package().numpy_helper.to_array
+    found = {one.name: to_array(one) for one in model.graph.initializer}
+    for node in model.graph.node:
+        if node.op_type == "Constant" and node.attribute[0].name == "value":
+            found[node.output[0]] = to_array(node.attribute[0].t)
+    return found
+
+
 @dataclass
 class _Tracer:
     model: "onnx.ModelProto"
@@ -80,15 +104,11 @@ class _Tracer:
     steps: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        to_array = onnx_package().numpy_helper.to_array
-        self.constants = {one.name: to_array(one) for one in self.model.graph.initializer}
-        for node in self.model.graph.node:
-            if node.op_type == "Constant" and node.attribute[0].name == "value":
-                self.constants[node.output[0]] = to_array(node.attribute[0].t)
+        self.constants = constants_of(self.model)
 
     def follow(self, node: "onnx.NodeProto") -> None:
         inputs = [self.reaches[name] for name in node.input if name in self.reaches]
-        if not inputs or node.op_type in ("Shape", "Size", "ConstantOfShape"):
+        if not inputs or node.output[0] in self.reaches or node.op_type in ("Shape", "Size", "ConstantOfShape"):
             return
         result = self._result(node, inputs)
         for name in node.output:
@@ -98,7 +118,7 @@ class _Tracer:
             self.steps[index] = lcm(self.steps.get(index, 1), jump.numerator if jump > 1 else 1)
 
     def _result(self, node: "onnx.NodeProto", inputs: list[Reach]) -> Reach:
-        kind, first, options = node.op_type, inputs[0], _options(node)
+        kind, first, options = node.op_type, inputs[0], options_of(node)
         if kind in POOLS or kind in ("Conv", "ConvTranspose"):
             return self._filtered(node, first, options)
         if kind in ("Resize", "Upsample"):
@@ -200,7 +220,7 @@ class _Tracer:
         return [None] * (len(after) - 1) + [next((one for one in reach if one is not None), None)]
 
 
-def _options(node: "onnx.NodeProto") -> dict[str, Any]:
+def options_of(node: "onnx.NodeProto") -> dict[str, Any]:
     value = onnx_package().helper.get_attribute_value
     return {attribute.name: value(attribute) for attribute in node.attribute}
 

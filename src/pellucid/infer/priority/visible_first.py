@@ -22,9 +22,9 @@ from pellucid.infer.output_rule import OutputRule, label_rule
 from pellucid.infer.planning import choose_halo, is_exact
 from pellucid.infer.prediction import Predictor, check_channels
 from pellucid.infer.priority.focus import BlockQueue
-from pellucid.infer.runtime import RuntimeRequest, open_runtime
 from pellucid.infer.sources import VolumeSource
 from pellucid.infer.statistics import ValueStatistics, measure_statistics
+from pellucid.infer.trimming.trimmed_runtime import open_network
 from pellucid.infer.windows import Windows
 from pellucid.volume.volume import Volume
 
@@ -57,7 +57,7 @@ class VisibleRun:
                 remedy="Apply it with `pellucid segment`, and open the result as labels.",
             )
         windows = small_windows(network, volume.shape)
-        runtime = open_runtime(RuntimeRequest(network.model, device))
+        runtime = open_network(network, device)
         predictor = Predictor(network, windows, runtime, _statistics(network, volume))
         blocks = [window.core for window in windows.cover(volume.box, volume.shape)]
         return cls(predictor, source, label_rule(network, threshold), labels, BlockQueue(blocks))

@@ -1,0 +1,1 @@
+"""Computing only what is kept of a window."""
