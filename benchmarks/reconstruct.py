@@ -34,7 +34,7 @@ TARGET_UPDATES_CUDA = 1.0e12
 LONG_UPDATES = 2.0e12
 """With more, the peer would take minutes."""
 
-TARGET_WHOLE_S = {"none": 8.0, "vo-all": 15.0}
+TARGET_WHOLE_S = {"none": 3.0, "vo-all": 5.0}
 TARGET_FAST = 10.0
 SLABS = ((4432, 3600), (13000, 6000))
 """Columns and views at SPring-8."""
