@@ -1,11 +1,12 @@
 """How many bytes does a neural field with a strict error bound take, beside SPERR with the same bound?
 
     python -m benchmarks.neural_bounded [--quick] [--json FILE] [--parts FOLDER] [--until SECONDS]
+                                        [--sizes BYTES ...]
 
-The field that --size gives, and the residual that keeps every voxel within the bound; their bytes apart. Real scans are
-taken from ../shared/data; those that are absent are left out by name. Every result is kept in the file
-FOLDER/neural_bounded.json as soon as it is there: another run leaves it out. Fields that benchmarks.neural left in
-FOLDER/fields are not trained again.
+The field that --max-error chooses, or one of each of --sizes, and the residual that keeps every voxel within the bound;
+their bytes apart. Real scans are taken from ../shared/data; those that are absent are left out by name. Every result is
+kept in the file FOLDER/neural_bounded.json as soon as it is there: another run leaves it out. Fields of --sizes that
+benchmarks.neural left in FOLDER/fields are not trained again.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -33,19 +34,20 @@ from benchmarks.table import Options, Row, report, shorter, unavailable
 from pellucid.formats.neural_field.format import NeuralReader
 from pellucid.formats.neural_field.residual import coding_bound
 from pellucid.neural.compression import CompressionOptions, compress
-from pellucid.neural.residual_coding import code_residual
+from pellucid.neural.residual_coding import bounded_size, code_residual
 from pellucid.volume.volume import open_volume
 
 BOUNDS = (2.0, 8.0)
 """Grey values of scans; thousandths of the range of the smooth volume."""
-FIELD_BYTES = (32_768, 131_072)
+CHOSEN = 0
+"""The size that is chosen for a bound."""
 SECTION_ENTRY = 96
 """Bytes that a section takes beside its own, in the header of a file and before the next one."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """bound: as in BOUNDS. size: of the base."""
+    """bound: as in BOUNDS. size: of the base, or CHOSEN."""
 
     volume: str
     bound: float
@@ -59,7 +61,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows as JSON")
     parser.add_argument("--parts", type=Path, metavar="FOLDER", help="where results are kept (default: nowhere)")
     parser.add_argument("--until", type=float, default=float("inf"), metavar="SECONDS", help="start nothing later")
-    parser.add_argument("--sizes", nargs="+", type=int, metavar="BYTES", default=FIELD_BYTES, help="of the fields")
+    parser.add_argument("--sizes", nargs="+", type=int, metavar="BYTES", default=[CHOSEN], help="of the fields")
     given = parser.parse_args()
     names = ("smooth32",) if given.quick else (*SCANS, "smooth256")
     sizes, steps = ((16_384,), 60) if given.quick else (tuple(given.sizes), None)
@@ -70,7 +72,8 @@ def main() -> None:
         found = measured(cases, kept, Path(folder), time.monotonic() + given.until)
     rows = [unavailable(name, "ours", "absent") for name in names if not is_there(name)]
     rows += [row for case in cases for row in found.get(str(case), [])]
-    report("neural_bounded", rows, f"fields of {sizes} bytes", Options(given.quick, given.json))
+    fields = "chosen for each bound" if CHOSEN in sizes else f"of {sizes} bytes"
+    report("neural_bounded", rows, f"fields {fields}", Options(given.quick, given.json))
 
 
 def measured(cases: list[Case], kept: Path, folder: Path, deadline: float) -> dict[str, list[Row]]:
@@ -82,13 +85,14 @@ def measured(cases: list[Case], kept: Path, folder: Path, deadline: float) -> di
     fields = kept.parent / "fields"
     for name in {case.volume for case in wanted}:
         write_volume(name, folder / f"{name}.npy")
-    for base in {(case.volume, case.size, case.steps) for case in wanted}:
+    sized = {case: replace(case, size=case.size or chosen_size(case, folder)) for case in wanted}
+    for base in {(case.volume, case.size, case.steps) for case in sized.values()}:
         if time.monotonic() < deadline:
             train_base(*base, folder, fields)
     workers = 4 if torch.cuda.is_available() else 1
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         work = partial(bounded_rows, folder=folder, fields=fields, deadline=deadline)
-        futures = {pool.submit(work, case): case for case in wanted}
+        futures = {pool.submit(work, case): own for own, case in sized.items()}
         for future in as_completed(futures):
             if rows := future.result():
                 found[str(futures[future])] = rows
@@ -99,6 +103,16 @@ def measured(cases: list[Case], kept: Path, folder: Path, deadline: float) -> di
 
 def field_path(fields: Path, volume: str, size: int) -> Path:
     return fields / f"{file_name(Job(volume, OURS, size))}.plf"
+
+
+def chosen_size(case: Case, folder: Path) -> int:
+    with open_volume(folder / f"{case.volume}.npy") as volume:
+        return bounded_size(volume, bound_of(case, np.dtype(volume.dtype), volume.value_range))
+
+
+def bound_of(case: Case, dtype: np.dtype[Any], value_range: tuple[float, float]) -> float:
+    """In the units of a volume."""
+    return case.bound if dtype.kind != "f" else case.bound / 1000 * (value_range[1] - value_range[0])
 
 
 def train_base(volume: str, size: int, steps: int | None, folder: Path, fields: Path) -> None:
@@ -116,7 +130,7 @@ def bounded_rows(case: Case, folder: Path, fields: Path, deadline: float) -> lis
         return []
     source = folder / f"{case.volume}.npy"
     array = np.load(source)
-    bound = case.bound if array.dtype.kind != "f" else case.bound / 1000 * float(np.ptp(array))
+    bound = bound_of(case, array.dtype, (float(array.min()), float(array.max())))
     residual = residual_bytes(source, base, bound)
     theirs, error = _sperr_within(array, bound)
     name = f"{case.volume}, every voxel within {bound:.3g}, base of {case.size // 1000} kB"

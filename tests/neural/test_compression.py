@@ -11,11 +11,13 @@ pytest.importorskip("torch")
 import pellucid as pl
 from pellucid.cli.main import main
 from pellucid.errors import InvalidInput, OutputExists
+from pellucid.formats.neural_field.residual import coded_brick
 from pellucid.neural import fitting
 from pellucid.neural.compression import CompressionOptions, compress
 from pellucid.neural.models import make_network
 from pellucid.neural.quality import measure
-from pellucid.volume.volume import Volume
+from pellucid.neural.residual_coding import bounded_size
+from pellucid.volume.volume import Volume, open_volume
 
 
 def write(path: Path, array: Any) -> Path:
@@ -113,6 +115,26 @@ def test_the_same_seed_gives_the_same_file(compressed: tuple[Any, Path, Any], tm
     compress(source, tmp_path / "b.plf", CompressionOptions(size=6000, steps=100, batch=512, device="cpu"))
     with pl.open(path) as first, pl.open(tmp_path / "b.plf") as second:
         assert np.array_equal(first.read(), second.read())
+
+
+def test_under_a_bound_a_field_of_noise_is_small(tmp_path: Path) -> None:
+    """Without a size: the file has hardly more bytes than the voxels of its brick would have."""
+    noise = np.random.default_rng(0).normal(size=(72, 72, 72)).astype(np.float32)
+    bound = 0.05
+    alone = len(coded_brick(noise, bound))
+    with open_volume(write(tmp_path / "a.npy", noise)) as volume:
+        assert bounded_size(volume, bound) == pytest.approx(alone / 30, abs=2)
+    report = compress(tmp_path / "a.npy", tmp_path / "a.plf", CompressionOptions(steps=2, batch=64, max_error=bound))
+    assert report.quality.max_error <= bound
+    assert report.file_bytes < 1.06 * alone
+
+
+def test_under_a_bound_a_smooth_field_has_a_larger_share() -> None:
+    axis = np.linspace(-2, 2, 64, dtype=np.float32)
+    ball = np.exp(-(axis**2) - (axis**2)[:, None] - (axis**2)[:, None, None])
+    with Volume.from_array(ball) as volume:
+        assert bounded_size(volume, 1e-4) == max(len(coded_brick(ball, 1e-4)) // 3, 8192)
+        assert bounded_size(volume, 1e-7) > len(coded_brick(ball, 1e-7)) / 30
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ from pellucid.neural.fitting import WARM_SHARE, FittingOptions, FittingRequest, 
 from pellucid.neural.lattice import brick_lattice, brick_sizes, choose_counts, default_ghost
 from pellucid.neural.network_values import NetworkValues
 from pellucid.neural.quality import Quality, measure
-from pellucid.neural.residual_coding import RESIDUAL_BRICK, code_residual, evaluation_tolerance
+from pellucid.neural.residual_coding import RESIDUAL_BRICK, bounded_size, code_residual, evaluation_tolerance
 from pellucid.neural.training import Training
 from pellucid.settings import current
 from pellucid.volume.blocks import Block
@@ -91,7 +91,7 @@ def compress(source: str | Path | Location, output: str | Path, options: Compres
         check_output(path, [volumes[0].location])
         for volume in volumes:
             check_values(volume)
-        size = options.size or default_size(volumes[0])
+        size = options.size or _chosen_size(volumes[0], options)
         check_size(size, volumes[0])
         compressor = _Compressor(volumes, options, training_devices(options.device))
         with _partial_output(path, volumes, options) as partial:
@@ -102,6 +102,12 @@ def compress(source: str | Path | Location, output: str | Path, options: Compres
             report = compressor.write(partial.output.local, fitted)
             partial.publish()
         return replace(report, path=path)
+
+
+def _chosen_size(volume: Volume, options: CompressionOptions) -> int:
+    if options.max_error is None or options.psnr:
+        return default_size(volume)
+    return bounded_size(volume, options.max_error)
 
 
 @contextmanager

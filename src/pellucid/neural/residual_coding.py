@@ -1,6 +1,6 @@
 """Coding the difference between a field and its volume, so that no voxel is off by more than a bound.
 
-Here: code_residual.
+Here: code_residual; bounded_size, of the field under a residual.
 Not here: how a brick is coded (pellucid.formats.neural_field.residual), training (training).
 """
 
@@ -22,10 +22,17 @@ from pellucid.formats.neural_field.residual import (
     replaces_field,
     section_name,
 )
+from pellucid.neural.compression_options import MIN_FIELD_BYTES, default_size
 from pellucid.neural.quality import Quality, measure
+from pellucid.neural.spline_fitting import is_smooth
 from pellucid.volume.volume import Volume
 
 RESIDUAL_BRICK = 128
+SAMPLED_BRICKS = 8
+FIELD_SHARE, SMOOTH_SHARE = 1 / 30, 1 / 3
+"""Of the bytes that the voxels themselves would take within a bound: those of the field. Of noise a field saves no
+bytes, so that it adds its own; a smooth volume takes fewer with it."""
+LEAST_FIELD_BYTES = 2 * MIN_FIELD_BYTES
 TOLERANCE = 2e-5
 """How far evaluations on different machines may differ, relative to the volume's range."""
 
@@ -43,6 +50,19 @@ def evaluation_tolerance(volume: Volume) -> float:
     if volume.dtype == np.float16:
         tolerance += float(np.spacing(np.float16(max(-low, high)))) / 2
     return tolerance
+
+
+def bounded_size(volume: Volume, max_error: float) -> int:
+    """Bytes of a field, where only the largest error is given: so many that the whole file is small."""
+    boxes = brick_boxes(volume.shape, RESIDUAL_BRICK)
+    chosen = np.random.default_rng(0).permutation(len(boxes))[:SAMPLED_BRICKS]
+    sampled = [boxes[number] for number in chosen]
+    bound = coding_bound(max_error, volume.dtype)
+    coded = sum(len(coded_brick(volume.read(box).astype(np.float32), bound)) for box in sampled)
+    bytes_of_all = coded * volume.box.size / sum(box.size for box in sampled)
+    is_kept_small = not is_smooth(volume, volume.box, int(bytes_of_all * SMOOTH_SHARE))
+    size = bytes_of_all * (FIELD_SHARE if is_kept_small else SMOOTH_SHARE)
+    return int(min(max(size, LEAST_FIELD_BYTES), default_size(volume)))
 
 
 def code_residual(

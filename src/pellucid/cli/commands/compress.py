@@ -37,7 +37,8 @@ def add_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
         "--size",
         type=bytes_argument,
         metavar="BYTES",
-        help="size of the file, such as 1MB (default: 1/100 of the volume); of a series, for each time step",
+        help="size of the file, such as 1MB (default: 1/100 of the volume, or less with --max-error); of a series, for "
+        "each time step",
     )
     parser.add_argument("--psnr", type=float, metavar="DB", help="find the smallest field with this PSNR")
     parser.add_argument(
