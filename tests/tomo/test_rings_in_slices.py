@@ -95,6 +95,11 @@ def test_more_than_four_fifths_of_random_rings_go() -> None:
     assert with_slice.mean() < alone.mean() - 0.03
 
 
+@pytest.mark.parametrize("seed", [1067, 1068])
+def test_a_ring_near_the_axis_goes_although_the_columns_beside_it_look_like_one(seed: int) -> None:
+    assert left_of_rings(seed)[0] < 0.3
+
+
 def pipe(angles: Floats, columns: int, axis: float, wall: float, middle: tuple[float, float]) -> tuple[Floats, float]:
     """Its sinogram, and its attenuation."""
     radius = 0.32 * columns

@@ -140,12 +140,15 @@ class Stripes:
         return np.where(self.is_wrong & self.are_dense, self.profile - self.concentric, 0.0)
 
     def without_parts_near(self, axis: float, found: Mask) -> Mask:
-        """found, less the columns near the axis that may see a part of the sample there."""
+        """found, less the columns near the axis that may see a part of the sample there. A ring may be right beside
+        what looks like one, so that the smoothing piece of a group is also tried by itself."""
         certain = found.copy()
         groups, count = scipy.ndimage.label(found)
         for (group,) in scipy.ndimage.find_objects(groups, count):
             if max(group.start - axis, axis - group.stop + 1) < NEAR_AXIS:
-                certain[group] = self.is_no_part(group, axis)
+                certain[group] = False
+                for piece in (group, _best_piece(self.shape - self.concentric, group)):
+                    certain[piece] |= self.is_no_part(piece, axis)
         return certain
 
     def is_no_part(self, group: slice, axis: float) -> bool:
@@ -242,6 +245,12 @@ def smoothing_rings(shape: Floats, found: Mask) -> Mask:
             smoothed[start:end] -= _offsets_between(smoothed, start, end)
             taken[start:end] = True
     return taken
+
+
+def _best_piece(shape: Floats, group: slice) -> slice:
+    """The piece of a group without whose offsets a shape is smoothest; all of it where it is as smooth with them."""
+    pieces = list(_smoothing_pieces(shape, np.zeros(len(shape), bool), group.start, group.stop))
+    return slice(*max(pieces)[1:]) if pieces else group
 
 
 def _smoothing_pieces(shape: Floats, taken: Mask, first: int, stop: int) -> Iterator[tuple[float, int, int]]:
