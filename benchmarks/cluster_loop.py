@@ -3,10 +3,12 @@
     python -m benchmarks.cluster_loop [--quick] [--json FILE]
 
 A standalone Spark with two nodes of one core on this machine, each with a Device Worker on its CPU. A volume in eight
-blocks is drawn frame after frame: images are gathered by Spark's own groupByKey, or put together by Workers, and blocks
-stay, or are sent for every frame. Blocks that are sent are read by the Workers from the file, or ("from Spark") are
-arrays that Spark keeps in its memory, as in programs without Workers.
-"Around it": what the last form takes beside drawing, exchanging and putting together, which is measured without Spark.
+blocks is drawn frame after frame. Ours: blocks stay, the driver asks Spark for them once and then after losses, and the
+Workers put images together. Otherwise every frame is a job of Spark, images are gathered by Spark's own groupByKey or
+put together by Workers, and blocks stay, or are sent for every frame. Blocks that are sent are read by the Workers from
+the file, or ("from Spark") are arrays that Spark keeps in its memory, as in programs without Workers.
+"A job around it": how much longer a frame takes if it is a job of Spark, with a task for each node; "trivial job": one
+that does nothing, with as many tasks.
 In the sixth frame a Worker is killed; cluster_loop.png shows the time of every frame.
 """
 
@@ -24,7 +26,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from benchmarks.sample_scans import enlarged
-from benchmarks.table import RESULTS, TARGET, Row, options, report, shorter
+from benchmarks.table import RESULTS, TARGET, Row, interleave, options, report, shorter
 from pellucid.box import Box, Shape, triple
 from pellucid.cluster.blocks import DeviceBlock
 from pellucid.cluster.functions import persist_gpu, recv_gpu
@@ -40,7 +42,7 @@ from tests.spark_cluster import can_run, started
 AROUND_TARGET_S = 0.06
 REPEATS = 5
 FAILURE = 6
-GRID = 2
+GRID = NODES = 2
 HALO = 2
 KILLED = " (a Worker is killed)"
 
@@ -75,26 +77,26 @@ def measured(application: SparkApplication, path: str, size: int) -> tuple[list[
     arrays = read.map(array_of).cache()
     arrays.count()
     resent = arrays.map(sent)
+    one_each = kept.coalesce(NODES)
+    ours, by_job = lambda: direct(application, kept, plan), "Workers, a job for each frame, blocks stay"
     forms: dict[str, Callable[[], object]] = {
         "Spark's shuffle, blocks sent from Spark": lambda: through_spark(resent, plan),
         "Workers, blocks sent from Spark": lambda: through_workers(resent, plan),
         "Spark's shuffle, blocks sent": lambda: through_spark(read, plan),
         "Spark's shuffle, blocks stay": lambda: through_spark(kept, plan),
         "Workers, blocks sent": lambda: through_workers(read, plan),
-        "Workers, blocks stay": lambda: through_workers(kept, plan),
+        by_job: lambda: through_workers(one_each, plan),
+        "trivial job": lambda: spark.parallelize(range(NODES), NODES).map(abs).collect(),
+        "ours": ours,
     }
-    seconds = {name: times_of(form, REPEATS) for name, form in forms.items()}
-    ours = median(seconds["Workers, blocks stay"])
+    seconds = interleave(forms, REPEATS)
+    frame, trivial = seconds.pop("ours"), seconds.pop("trivial job")
     case = f"frame in a Spark loop, {size}²"
-    rows = [
-        shorter(case, "s", ours, name, median(taken))
-        for name, taken in seconds.items()
-        if name != "Workers, blocks stay"
-    ]
-    known = kept.collect()
-    direct = median(times_of(lambda: compose_frame([draw(pair, plan) for pair in known], plan), REPEATS))
-    rows.append(shorter(f"{case}, around it", "s", max(ours - direct, 1e-3), TARGET, AROUND_TARGET_S))
-    taken = failing(application, kept, plan)
+    rows = [shorter(case, "s", frame, name, taken) for name, taken in seconds.items()]
+    around = max(seconds[by_job] - frame, 1e-3)
+    rows.append(shorter(f"{case}, a job around it", "s", around, TARGET, AROUND_TARGET_S))
+    rows.append(shorter(f"{case}, a job around it", "s", around, "trivial job", trivial))
+    taken = failing(application, ours)
     usual = median(taken[: FAILURE - 1])
     rows += [
         shorter(f"{case}, number {n}{KILLED if n == FAILURE else ''}", "s", one, "frames before", usual)
@@ -103,14 +105,14 @@ def measured(application: SparkApplication, path: str, size: int) -> tuple[list[
     return rows, taken
 
 
-def failing(application: SparkApplication, kept: Any, plan: ImagePlan) -> list[float]:
+def failing(application: SparkApplication, draw_frame: Callable[[], object]) -> list[float]:
     """Seconds of ten frames. A Worker is killed while the sixth is drawn."""
     taken = []
     for number in range(1, 11):
         if number == FAILURE:
             kill(application)
         start = time.perf_counter()
-        application.retry(lambda: through_workers(kept, plan))
+        application.retry(draw_frame)
         taken.append(time.perf_counter() - start)
     return taken
 
@@ -135,16 +137,6 @@ def kill(application: SparkApplication) -> None:
     os.kill(WorkerLink(worker.address, application.credentials.token).pid, signal.SIGKILL)
 
 
-def times_of(work: Callable[[], object], repeats: int) -> list[float]:
-    work()
-    taken = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - start)
-    return taken
-
-
 def block_of(box: Box, path: str) -> tuple[Shape, DeviceBlock]:
     return box.start, read_gpu(path, box, HALO)
 
@@ -163,6 +155,10 @@ def sent(pair: tuple[Shape, Voxels]) -> tuple[Shape, DeviceBlock]:
 def draw(pair: tuple[Shape, DeviceBlock], plan: ImagePlan) -> Any:
     start, block = pair
     return draw_block(block, start, plan)
+
+
+def direct(application: SparkApplication, kept: Any, plan: ImagePlan) -> object:
+    return compose_frame([draw(pair, plan) for pair in application.collect(kept)], plan)
 
 
 def through_workers(blocks: Any, plan: ImagePlan) -> object:

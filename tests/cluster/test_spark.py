@@ -132,6 +132,28 @@ def test_losses_are_noticed_behind_a_stage(application: SparkApplication, tmp_pa
     assert len(reads(tmp_path)) < 8
 
 
+def test_the_driver_uses_collected_blocks_without_a_job_until_some_are_lost(
+    application: SparkApplication, tmp_path: Path
+) -> None:
+    read = partial(read_and_note, folder=str(tmp_path))
+    rdd = application.spark.parallelize(range(4), 4).map(read).mapValues(send_gpu).mapValues(persist_gpu)
+    blocks = application.cache(rdd)
+
+    def means() -> list[float]:
+        return [float(recv_gpu(block).mean()) for _, block in application.collect(blocks)]
+
+    jobs = application.spark.statusTracker().getJobIdsForGroup
+    assert means() == [1, 2, 3, 4]
+    before = len(jobs())
+    assert means() == [1, 2, 3, 4]
+    assert len(jobs()) == before > 0
+    kill(application, application.collect(blocks)[0][1].handle.worker)
+    assert application.retry(means) == [1, 2, 3, 4]
+    assert len(reads(tmp_path)) < 8
+    with pytest.raises(InvalidInput, match="not cached"):
+        application.collect(rdd)
+
+
 def test_halos_are_filled_without_voxels_in_spark_and_after_a_loss(
     application: SparkApplication, tmp_path: Path
 ) -> None:

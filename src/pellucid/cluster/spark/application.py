@@ -17,7 +17,7 @@ from pellucid.cluster.context import ClusterContext, current_context, use_contex
 from pellucid.cluster.credentials import Credentials
 from pellucid.cluster.handles import WorkerId
 from pellucid.cluster.links import WorkerLinks
-from pellucid.cluster.spark.losses import PartitionTable, is_loss, kept_or_computed, with_origins
+from pellucid.cluster.spark.losses import PartitionTable, is_loss, kept_or_computed
 from pellucid.cluster.spark.options import OPTIONS_PROPERTY, TOKEN_PROPERTY, SparkOptions
 from pellucid.engines.spark import open_to_others
 from pellucid.errors import BlockLost, InvalidInput
@@ -46,6 +46,7 @@ class SparkApplication:
         self.credentials = Credentials.create()
         host = spark.getConf().get("spark.driver.host") or ""
         self._cached: dict[int, RDD[Any]] = {}
+        self._collected: dict[int, list[Any]] = {}
         self._table = PartitionTable(host, self.credentials.token, self._drop, self._responds)
         self.options = replace(options or SparkOptions(), driver_host=host, table=str(self._table.address))
         # The driver holds no lease: Workers are there for executors.
@@ -53,7 +54,7 @@ class SparkApplication:
         self._opened = ExitStack()
 
     def __enter__(self) -> "SparkApplication":
-        self._opened.enter_context(use_context(ClusterContext(self.links, _no_worker)))
+        self._opened.enter_context(use_context(ClusterContext(self.links, _no_worker, self._table.report)))
         self._set(TOKEN_PROPERTY, self.credentials.text)
         self._set(OPTIONS_PROPERTY, json.dumps(asdict(self.options)))
         return self
@@ -84,10 +85,23 @@ class SparkApplication:
         number = len(self._cached)
         cached = rdd.mapPartitionsWithIndex(partial(kept_or_computed, number), preservesPartitioning=True).cache()
         self._cached[number] = cached
-        return cached.mapPartitionsWithIndex(partial(with_origins, number), preservesPartitioning=True)
+        return cached
+
+    def collect(self, cached: "RDD[Any]") -> list[Any]:
+        """Return the elements of an RDD that cache() returned. Spark is asked once, and again after blocks were lost.
+
+        With them the driver uses the Workers directly, such as for frames: without a job of Spark for each.
+        """
+        number = next((number for number, one in self._cached.items() if one is cached), None)
+        if number is None:
+            raise InvalidInput("The RDD is not cached by the application.", remedy="Use what cache() returned.")
+        if number not in self._collected:
+            self._collected[number] = cached.collect()
+        return self._collected[number]
 
     def _drop(self, number: int) -> None:
         """Have Spark compute the partitions again; those that are still good are in the table."""
+        self._collected.pop(number, None)
         self._cached[number].unpersist(blocking=True)
         self._cached[number].cache()
 

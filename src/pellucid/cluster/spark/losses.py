@@ -1,10 +1,10 @@
 """What happens in Spark when blocks are lost: their partitions are computed again, by Spark itself.
 
-Here: Origin; with_origins, which marks blocks that come from a cached RDD; kept_or_computed; PartitionTable in the
-driver, DriverLink in tasks; is_loss.
+Here: Origin, which marks blocks that come from a cached RDD; kept_or_computed; PartitionTable in the driver, DriverLink
+in tasks; is_loss.
 Not here: noticing a loss (links, worker.block_store).
 
-A task that finds a block lost reports from which partition of which cached RDD it came. The driver forgets that
+A task or a driver that finds a block lost reports from which partition of which cached RDD it came. The driver forgets that
 partition's handles and has Spark drop the RDD from its cache; the task fails, and Spark tries it again. Partitions that
 are computed then take their handles from the driver's table where these are still good, so that only lost ones are
 computed from their lineage.
@@ -39,18 +39,6 @@ class Origin:
     partition: int
 
 
-def with_origins(rdd: int, partition: int, elements: Iterable[Any]) -> Iterator[Any]:
-    """Blocks in the elements of a cached partition remember where they come from. Elements are blocks, or tuples and
-    lists with blocks in them."""
-    origin = Origin(rdd, partition)
-    for element in elements:
-        _mark(element, origin)
-        yield element
-
-
-def _mark(element: Any, origin: Origin) -> None:
-    for block in _blocks_in(element):
-        block.origin = origin
 
 
 def _blocks_in(element: Any) -> Iterator[DeviceBlock]:
@@ -67,17 +55,20 @@ def _workers_in(content: bytes) -> set[WorkerId]:
 
 
 def kept_or_computed(number: int, partition: int, elements: Iterable[Any]) -> Iterator[Any]:
-    """A partition as it was computed before, where its blocks are still there; otherwise computed now, and kept.
+    """A partition as it was computed before, where its blocks are still there; otherwise computed now, and kept. Its
+    blocks remember where they come from. Elements are blocks, or tuples and lists with blocks in them.
 
     Without looking at the elements nothing is computed: they come from an iterator.
     """
-    driver = driver_of_task()
-    known = driver.find(Origin(number, partition))
+    driver, origin = driver_of_task(), Origin(number, partition)
+    known = driver.find(origin)
     if known is not None:
         yield from pickle.loads(known)
         return
     computed = list(elements)
-    driver.keep(Origin(number, partition), pickle.dumps(computed))
+    for block in _blocks_in(computed):
+        block.origin = origin
+    driver.keep(origin, pickle.dumps(computed))
     yield from computed
 
 
@@ -121,12 +112,20 @@ class PartitionTable:
             if message.kind == KEEP:
                 self._kept[origin] = message.body
                 return b""
-            content = self._kept.pop(origin, None)
-        if content is not None:
-            LOG.info("partition %s of RDD %s is computed again", origin.partition, origin.rdd)
-            for rdd in sorted({origin.rdd, *self._forget_of_ended(content)}):
-                self._on_loss(rdd)
+        self.report([origin])
         return b""
+
+    def report(self, origins: Sequence[object]) -> None:
+        """Blocks that came from these partitions are lost."""
+        for origin in origins:
+            if not isinstance(origin, Origin):
+                continue
+            with self._lock:
+                content = self._kept.pop(origin, None)
+            if content is not None:
+                LOG.info("partition %s of RDD %s is computed again", origin.partition, origin.rdd)
+                for rdd in sorted({origin.rdd, *self._forget_of_ended(content)}):
+                    self._on_loss(rdd)
 
     def _forget_of_ended(self, content: bytes) -> set[int]:
         """A task reports the first block that it misses. Where its Worker has ended, others would fail one by one."""

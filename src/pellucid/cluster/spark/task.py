@@ -4,9 +4,11 @@ Here: context_of_task; which device a task uses; for which process its Worker is
 Not here: starting a Worker (nodes.launch), the driver's part (application).
 """
 
+import gc
 import json
 import os
 import socket
+import sys
 from functools import cache, partial
 from pathlib import Path
 
@@ -35,9 +37,17 @@ def context_of_task() -> ClusterContext | None:
     token = None if task is None else task.getLocalProperty(TOKEN_PROPERTY)
     if task is None or not token:
         return None
+    _keep_modules(len(sys.modules))
     gpus = task.resources().get("gpu")
     options = task.getLocalProperty(OPTIONS_PROPERTY) or "{}"
     return _context(token, options, task.partitionId(), tuple(gpus.addresses) if gpus else ())
+
+
+@cache
+def _keep_modules(loaded: int) -> None:
+    """PySpark collects garbage after every task. With our modules loaded that takes longer than a task: they are not
+    looked at again. Called once for every number of modules."""
+    gc.freeze()
 
 
 @cache
