@@ -4,9 +4,9 @@ Here: Origin, which marks blocks that come from a cached RDD; kept_or_computed; 
 in tasks; is_loss.
 Not here: noticing a loss (links, worker.block_store).
 
-A task or a driver that finds a block lost reports from which partition of which cached RDD it came. The driver forgets that
-partition's handles and has Spark drop the RDD from its cache; the task fails, and Spark tries it again. Partitions that
-are computed then take their handles from the driver's table where these are still good, so that only lost ones are
+A task or a driver that finds a block lost reports from which partition of which cached RDD it came. The table forgets
+that partition's handles and has Spark drop the RDD from its cache; a task fails, and Spark tries it again. Partitions
+that are computed then take their handles from the table where these are still good, so that only lost ones are
 computed from their lineage.
 """
 
@@ -37,8 +37,6 @@ class Origin:
 
     rdd: int
     partition: int
-
-
 
 
 def _blocks_in(element: Any) -> Iterator[DeviceBlock]:
