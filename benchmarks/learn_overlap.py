@@ -3,17 +3,18 @@
     python -m benchmarks.learn_overlap [--quick] [--json FILE] [--batches 1 4]
 
 On a GPU: what it costs to get a block's memory and to copy it; then how fast slices of a region go through the compiled
-network, alone, while other threads read and write chunks, and with a shorter switch interval of Python's threads. One
-slice at a time, as in a volume of 2048² slices; each further batch is compiled again. Takes about a minute.
+network, alone, and while other threads read and write chunks, on the usual number of threads and on fewer: all of them
+take turns at the interpreter's lock. One slice at a time, as in a volume of 2048² slices; each further batch is
+compiled again. Takes about a minute.
 """
 
 import argparse
 import shutil
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ from benchmarks.entry_points import with_entry_points
 from benchmarks.learn_speed import _large_folder, _written, network_of
 from benchmarks.table import Options, Row, report
 from pellucid.box import Box
+from pellucid.formats.chunked import chunks
+from pellucid.formats.chunked.chunks import core_count
 from pellucid.formats.location import Location
 from pellucid.formats.protocol import Layout, Level, Voxels
 from pellucid.formats.registry import open_writer
@@ -33,9 +36,8 @@ from pellucid.volume.volume import open_volume
 BLOCK = 64
 RUN_S = 5.0
 READERS, WRITERS = 2, 2
-SHORT_INTERVAL_S = 5e-4
-"""After which a thread that holds the interpreter's lock gives it to one that waits; Python's default is ten times
-that."""
+CHUNK_THREADS = (4, 2)
+"""Of this process, that decode and encode chunks, instead of as many as it may use cores."""
 
 
 def main() -> None:
@@ -97,8 +99,9 @@ def network_rows(folder: Path, edge: int, batches: Sequence[int]) -> list[Row]:
         rows.append(Row(f"{batch} at a time", "compiling", "s", time.perf_counter() - start, "-", None, None))
         found = speed(runtime, region, batch, RUN_S)
         rows.append(Row(f"{batch} at a time, alone", "speed", "M voxels/s", found, "-", None, None))
-        for busy, interval_s in (("others busy", sys.getswitchinterval()), ("short interval", SHORT_INTERVAL_S)):
-            with busy_threads(folder, edge) as counts, switch_interval(interval_s):
+        for threads in (core_count(), *CHUNK_THREADS):
+            busy = f"{threads} chunk threads busy"
+            with chunk_threads(threads), busy_threads(folder, edge) as counts:
                 before = list(counts)
                 found = speed(runtime, region, batch, RUN_S)
                 read, written = ((now - then) / RUN_S / 1e6 for now, then in zip(counts, before, strict=True))
@@ -108,13 +111,15 @@ def network_rows(folder: Path, edge: int, batches: Sequence[int]) -> list[Row]:
 
 
 @contextmanager
-def switch_interval(seconds: float) -> Iterator[None]:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(seconds)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)
+def chunk_threads(count: int) -> Iterator[None]:
+    """So many threads decode and encode chunks."""
+    before = chunks.chunk_threads
+    with ThreadPoolExecutor(count) as pool:
+        chunks.chunk_threads = lambda: pool  # type: ignore[assignment]
+        try:
+            yield
+        finally:
+            chunks.chunk_threads = before
 
 
 def speed(runtime: Any, region: Any, batch: int, seconds: float) -> float:
