@@ -9,7 +9,7 @@ is left out 64 voxels at a time. A cut edge has a vertex for each end that is ch
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import warp as wp
 

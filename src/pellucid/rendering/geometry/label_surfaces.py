@@ -16,10 +16,10 @@ import numpy as np
 from pellucid.device import Device, LaunchRange, choose, launch, primitives, runtime, synchronize
 from pellucid.formats.protocol import Voxels
 from pellucid.rendering.geometry.surface_extraction import (
-    WORD,
     Surface,
     SurfacePlace,
     case_tables,
+    fill_grid,
     part_starts,
     readable_voxels,
     voxel_dtype,
@@ -126,20 +126,9 @@ def _possible(labels: Sequence[int], dtype: np.dtype[Any]) -> tuple[int, ...]:
 
 
 def _grid(voxels: Any, labels: tuple[int, ...], place: SurfacePlace, device: Device) -> Any:
-    from pellucid.rendering.geometry import label_surface_kernels, surface_kernels
+    from pellucid.rendering.geometry import label_surface_kernels
 
-    warp = runtime.start()
-    grid = label_surface_kernels.LabelGrid()
-    dtype = np.dtype(voxel_dtype(voxels))
-    grid.voxels = voxels.ctypes.data if isinstance(voxels, np.ndarray) else voxels.ptr
-    grid.kind = surface_kernels.VOXEL_KINDS.index(dtype.str[1:])
-    grid.plane, grid.row = (stride // dtype.itemsize for stride in voxels.strides[:2])
-    grid.shape = warp.vec3i(*voxels.shape[::-1])
-    grid.words = -(-voxels.shape[2] // WORD)
-    grid.span = 1 if device.is_cuda else grid.words
-    grid.spans = -(-grid.words // grid.span)
-    grid.start = warp.vec3i(*place.start[::-1])
-    grid.spacing = warp.vec3d(*place.spacing[::-1])
+    warp, grid = runtime.start(), fill_grid(label_surface_kernels.LabelGrid(), voxels, place, device)
     ascending, numbers = _lookup(labels)
     grid.least, grid.is_dense = _signed(labels[0]), not len(ascending)
     grid.sorted = warp.array(ascending, dtype=warp.int64, device=device.name)

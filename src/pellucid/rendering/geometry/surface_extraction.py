@@ -50,7 +50,9 @@ def extract_surface(
     limits = _limits(np.dtype(voxel_dtype(voxels)), value)
     if limits is None:
         return Surface(np.empty((0, 3), np.float32), np.empty((0, 3), np.int32))
-    grid = _grid(voxels, limits, place, device)
+    grid = fill_grid(surface_kernels.SurfaceGrid(), voxels, place, device)
+    grid.value, grid.limit = limits
+    grid.own = voxels.shape[0] - (not place.is_last)
     nz, ny = voxels.shape[:2]
     threads = LaunchRange((nz, ny, grid.spans), heft=4 * grid.span)
     memory = primitives(device)
@@ -99,12 +101,11 @@ def _limits(dtype: np.dtype[Any], value: float) -> tuple[float, int] | None:
     return value, limit if limit < 2**63 else limit - 2**64
 
 
-def _grid(voxels: Any, limits: tuple[float, int], place: SurfacePlace, device: Device) -> Any:
+def fill_grid(grid: Any, voxels: Any, place: SurfacePlace, device: Device) -> Any:
+    """The grid, whatever its surfaces are of, with the voxels, their place and how threads share them."""
     from pellucid.rendering.geometry import surface_kernels
 
-    warp = runtime.start()
-    grid = surface_kernels.SurfaceGrid()
-    dtype = np.dtype(voxel_dtype(voxels))
+    warp, dtype = runtime.start(), np.dtype(voxel_dtype(voxels))
     grid.voxels = voxels.ctypes.data if isinstance(voxels, np.ndarray) else voxels.ptr
     grid.kind = surface_kernels.VOXEL_KINDS.index(dtype.str[1:])
     grid.plane, grid.row = (stride // dtype.itemsize for stride in voxels.strides[:2])
@@ -112,8 +113,6 @@ def _grid(voxels: Any, limits: tuple[float, int], place: SurfacePlace, device: D
     grid.words = -(-voxels.shape[2] // WORD)
     grid.span = 1 if device.is_cuda else grid.words
     grid.spans = -(-grid.words // grid.span)
-    grid.own = voxels.shape[0] - (not place.is_last)
-    grid.value, grid.limit = limits
     grid.start = warp.vec3i(*place.start[::-1])
     grid.spacing = warp.vec3d(*place.spacing[::-1])
     return grid

@@ -9,7 +9,7 @@ the whole row on a CPU, one word of it on a GPU.
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import warp as wp
 
