@@ -59,7 +59,7 @@ class Reporter(Protocol):
     def report(self, update: Update) -> None: ...
 
     def note(self, text: str) -> None:
-        """Say one sentence that belongs to no bar."""
+        """Print one sentence that belongs to no bar."""
 
 
 class Bar:
@@ -144,7 +144,7 @@ def task(
 
 
 def note(text: str) -> None:
-    """Say one sentence without tearing the bars apart."""
+    """Print one sentence between the bars, which stay whole."""
     current().note(text)
 
 
@@ -225,7 +225,7 @@ class Callbacks:
 class Lines:
     """Plain lines for a log: one at the end; before that, one once 5 s and the next 10 % are over, or 60 s.
 
-    Work that is done before anyone could wonder says nothing.
+    Work that is done at once prints nothing.
     """
 
     quick_s = 2.0

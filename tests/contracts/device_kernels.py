@@ -1,7 +1,7 @@
 """Kernels that the device suites launch. Small: together they compile in a few seconds, once."""
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import warp as wp
 

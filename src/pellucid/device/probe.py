@@ -5,7 +5,7 @@ Not here: launching in general (kernel_launch).
 """
 
 # mypy: disable-error-code="untyped-decorator, valid-type"
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import time
 

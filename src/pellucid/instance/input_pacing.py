@@ -122,7 +122,7 @@ class PacedProtocol(asyncio.Protocol):
     # Of the inner protocol
 
     def read(self, is_wanted: bool) -> None:
-        """Whether the inner protocol wants more."""
+        """Whether the inner protocol takes more."""
         self._is_wanted = is_wanted
         self._continue()
 

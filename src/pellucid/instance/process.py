@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ViewerOptions:
-    """How a program wants its viewer. parent: the process with which it ends; 0 where it stays."""
+    """How a program starts its viewer. parent: the process with which it ends; 0 where it stays."""
 
     device: str | None = None
     port: int = 0

@@ -15,7 +15,7 @@ from pellucid.errors import InvalidInput
 
 @dataclass(frozen=True)
 class SlurmAllocation:
-    """cores, gpus, memory_bytes: of each node; memory_bytes: 0 where the job does not say."""
+    """cores, gpus, memory_bytes: of each node; memory_bytes: 0 where the job does not state it."""
 
     nodes: int
     cores: int
@@ -31,7 +31,7 @@ class SlurmAllocation:
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> "SlurmAllocation":
-        """What Slurm says of a job. Of nodes that differ, the smallest.
+        """What Slurm reports of a job. Of nodes that differ, the smallest.
 
         >>> SlurmAllocation.of({"SLURM_JOB_NUM_NODES": "3", "SLURM_JOB_CPUS_PER_NODE": "8(x2),4"})
         SlurmAllocation(nodes=3, cores=4, gpus=0, memory_bytes=0)

@@ -41,7 +41,7 @@ SIZES = {"gpu_memory": "gpu_memory_bytes", "memory": "memory_bytes"}
 
 @dataclass(frozen=True)
 class NodeSpec:
-    """One node; 0 where the file does not say."""
+    """One node; 0 where the file does not state it."""
 
     gpus: int = 0
     gpu_memory_bytes: int = 0
@@ -67,7 +67,7 @@ class Site:
     node: NodeSpec = NodeSpec()
 
     def overridden(self, requests: Mapping[str, Any]) -> "Site":
-        """The site as one user wants it, for one job.
+        """The site with the choices of one user, for one job.
 
         >>> Site(may_override=("partition",)).overridden({"partition": "long"}).partition
         'long'
@@ -116,7 +116,7 @@ def _built(kind: Any, table: Mapping[str, Any], where: str) -> Any:
 
 
 def _typed(kind: Any, name: str, value: Any, where: str) -> Any:
-    """A value as its field wants it."""
+    """A value in the type of its field."""
     known = {field.name: field.default for field in fields(kind) if field.name != "node"}
     if name not in known:
         raise InvalidInput(f"Unknown setting {name!r} in {where}.", remedy=f"Valid settings: {', '.join(known)}.")

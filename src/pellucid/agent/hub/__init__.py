@@ -1,1 +1,1 @@
-"""The agent behind JupyterHub, and JupyterHub as the site wants it."""
+"""The agent behind JupyterHub, and JupyterHub as the site configures it."""

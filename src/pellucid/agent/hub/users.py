@@ -35,7 +35,7 @@ class HubUnavailable(Exception):
 
 
 def ask_hub(url: str, token: str, body: bytes | None = None, content_type: str = "application/json") -> dict[str, Any]:
-    """The JSON of the Hub's answer; empty where it refuses or says nothing."""
+    """The JSON of the Hub's answer; empty where it refuses or is silent."""
     headers = {"Content-Type": content_type} | ({"Authorization": f"token {token}"} if token else {})
     try:
         status, content = _request(url, body, headers)

@@ -35,7 +35,7 @@ def volume_bytes(shape: Sequence[int], dtype: str) -> int:
 
 
 def gpus_per_node(site: Site) -> int | None:
-    """What one node has; None where the site does not say. Of this machine it is seen, whatever the site says."""
+    """What one node has; None where the site does not state it. This machine is measured, whatever the site states."""
     return count_gpus() if site.scheduler == "local" else site.node.gpus or None
 
 

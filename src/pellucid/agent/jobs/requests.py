@@ -26,7 +26,7 @@ IDLE_TIMEOUT_S = 3600.0
 
 @dataclass(frozen=True)
 class Overrides:
-    """Of what the site decided, what one user wants otherwise; None where not."""
+    """Of what the site decided, what one user chose otherwise; None where not."""
 
     scheduler: str | None = None
     partition: str | None = None

@@ -208,7 +208,7 @@ class JobSupervisor:
                     self._keep(replace(record, state=replace(record.state, phase="running", reason="", place=None)))
 
     def _notice_ends(self) -> None:
-        """What was stopped, and has written its exit code, is over: a scheduler that is asked seldom says so late."""
+        """What was stopped, and has written its exit code, is over: a scheduler asked seldom reports it late."""
         for record in self.records:
             is_stopped = record.cancelled_at and record.state.phase == "ending"
             if is_stopped and exit_code(self._store.folder_of(record.id)) is not None:

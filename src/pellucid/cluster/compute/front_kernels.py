@@ -11,7 +11,7 @@ goes from the first row to the last, or, where the rows are reversed, from the l
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 from typing import Any
 

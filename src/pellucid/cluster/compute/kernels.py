@@ -5,7 +5,7 @@ Not here: errors in what users wrote, which functions were compiled (user_kernel
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import hashlib
 import linecache

@@ -214,7 +214,7 @@ def _module_path() -> str:
 
 
 def _as_tuples(value: Any) -> Any:
-    """Parsl wants pairs as tuples, and TOML has lists."""
+    """Parsl takes pairs as tuples, and TOML has lists."""
     if isinstance(value, list):
         return [tuple(one) if isinstance(one, list) else one for one in value]
     return value

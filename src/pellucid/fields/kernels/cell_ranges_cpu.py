@@ -5,7 +5,7 @@ Not here: the same on CUDA, cell by cell (sampling), volumes that are not in mem
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import warp as wp
 

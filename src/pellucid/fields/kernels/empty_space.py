@@ -5,7 +5,7 @@ Not here: cells that a transfer function shows (sampling.find_occupied), rays th
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import warp as wp
 

@@ -5,7 +5,7 @@ Not here: values between voxels (sampling), what a label looks like (rendering.l
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import warp as wp
 

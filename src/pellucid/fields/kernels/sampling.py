@@ -8,7 +8,7 @@ argument, switched on once per sample, and where the voxels lie is looked up onc
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import warp as wp
 

@@ -10,7 +10,7 @@ layers stay in registers, because the result of one product of matrices is laid 
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 from pathlib import Path
 

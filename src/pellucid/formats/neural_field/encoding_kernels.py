@@ -5,7 +5,7 @@ Not here: the definition (evaluation), the decoder, which is a product of matric
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import warp as wp
 

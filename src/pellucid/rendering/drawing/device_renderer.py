@@ -177,7 +177,7 @@ class DeviceRenderer:
     def _kernel(
         self, scene: Scene, layers: list[Any], fields: list[DeviceField], is_part: bool
     ) -> tuple[Any, list[Any]]:
-        """The kernel that draws a scene, and what it wants besides the view. is_part: whether light comes through parts
+        """The kernel that draws a scene, and its arguments besides the view. is_part: whether light comes through parts
         that others have."""
         from pellucid.rendering.kernels import isosurface, multi_volume, overlay, projection, rays
 

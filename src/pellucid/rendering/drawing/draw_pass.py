@@ -42,7 +42,7 @@ class DrawRegion:
 class DrawOptions:
     """How long to wait for an image.
 
-    is_exact: whether to load what was seen too coarsely and to draw again. is_cancelled: whether no one wants it any
+    is_exact: whether to load what was seen too coarsely and to draw again. is_cancelled: whether it is not needed any
     more; asked often, from any thread. round_s: after how long of loading the next image is drawn in any case.
     """
 

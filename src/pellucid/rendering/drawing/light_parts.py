@@ -1,7 +1,7 @@
 """Shadows in a volume of which each device has a part: what is in other parts takes light away as well.
 
 Here: LightPart, whose light is followed on the device that has it; LightLines, the lines on which its light is handed
-on; PartLight, which tells kernels of both.
+on; PartLight, which passes both to kernels.
 Not here: following light (kernels.light_rays), who has which part (cluster.images.light).
 
 The way of light begins a little before a sample, towards the eye and then towards the light. Parts are shifted by as
@@ -76,7 +76,7 @@ class PartLight:
     beyond: Any
 
     def pack(self, packed: Any) -> None:
-        """Tell a packed layer which part of its volume it is."""
+        """Set in a packed layer which part of its volume it is."""
         warp, rays = runtime.start(), packed.light_rays
         rays.part_low, rays.part_high = warp.vec3(*self.part.low), warp.vec3(*self.part.high)
         rays.beyond_first = warp.vec2(*self.first)

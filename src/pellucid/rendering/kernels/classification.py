@@ -5,7 +5,7 @@ Not here: one value, one row of the table (accumulation), the definition (refere
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 from typing import Any
 

@@ -6,7 +6,7 @@ Not here: rays and cells (rays), what is gathered (accumulation), reading voxels
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 from typing import Any
 

@@ -7,7 +7,7 @@ The rays of a warp stay together: each walks to its own next visible sample, the
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import warp as wp
 

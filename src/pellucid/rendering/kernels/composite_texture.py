@@ -11,7 +11,7 @@ of a block of threads are a tile, so that they read the same voxels.
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 from typing import Any
 

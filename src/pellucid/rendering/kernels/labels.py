@@ -5,7 +5,7 @@ Not here: reading labels (fields.kernels.label_sampling), samples of values (acc
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import warp as wp
 

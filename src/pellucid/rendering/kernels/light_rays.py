@@ -5,7 +5,7 @@ Not here: the numbers (drawing.light_rays), what light does to a colour (shading
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import warp as wp
 

@@ -8,7 +8,7 @@ The largest and the smallest are those of the trilinear field itself and depend 
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import warp as wp
 

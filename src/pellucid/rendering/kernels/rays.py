@@ -5,7 +5,7 @@ Not here: what is gathered on the way (kernels), filling the structs (packing).
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import warp as wp
 

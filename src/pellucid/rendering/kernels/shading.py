@@ -5,7 +5,7 @@ Not here: how much light reaches a place (light_rays), shadings of users (user_s
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import warp as wp
 

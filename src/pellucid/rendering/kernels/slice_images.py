@@ -5,7 +5,7 @@ Not here: the definition (reference.slice_images), planes in the 3D image (kerne
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 # Without fast_math, which would take every number to be finite.
 
 from typing import Any

@@ -6,7 +6,7 @@ Not here: the definition (reference.slices), reading voxels (fields.kernels.samp
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import warp as wp
 

@@ -5,7 +5,7 @@ Not here: who draws into the list (slices, meshes).
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import warp as wp
 

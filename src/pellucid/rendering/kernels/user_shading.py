@@ -5,7 +5,7 @@ Not here: what the text may say, and what is said when it does not compile (user
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import inspect
 import linecache
@@ -115,7 +115,7 @@ def called_with(shade: Any, source: str, file_name: str, kinds: Mapping[str, str
 
 
 def names_of(shade: Any) -> list[str]:
-    """What a shading's function wants to be given."""
+    """The arguments of a shading's function."""
     return list(inspect.signature(function_of(shade)).parameters)
 
 

@@ -1,6 +1,6 @@
 """Images of slices on a device.
 
-Here: drawing one layer of such an image, and which resolution it wants.
+Here: drawing one layer of such an image, and which resolution it needs.
 Not here: the kernel (kernels.slice_images), its definition (reference.slice_images), which fields there are (renderer).
 """
 

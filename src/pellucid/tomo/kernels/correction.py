@@ -6,7 +6,7 @@ Not here: averages of flats and darks, which view is replaced by what (correctio
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 from functools import cache
 

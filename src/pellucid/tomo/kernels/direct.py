@@ -6,7 +6,7 @@ Not here: filtering, weights of angles, memory (direct).
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 from pathlib import Path
 from typing import Any

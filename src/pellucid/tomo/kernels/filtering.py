@@ -5,7 +5,7 @@ Not here: the transforms themselves (device.primitive_ops), the filters (filters
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import warp as wp
 

@@ -5,7 +5,7 @@ Not here: the window and its table (gridding_window), CUDA's kernels (gridding_c
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 from pathlib import Path
 from typing import Any

@@ -5,7 +5,7 @@ Not here: the transforms between them (device.primitive_ops), the CPU's kernels 
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 from functools import cache
 from pathlib import Path

@@ -5,7 +5,7 @@ Not here: which columns are bad (rings), sorting on the CPU (NumPy's is vectoris
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 from functools import cache
 from pathlib import Path

@@ -6,7 +6,7 @@ Not here: following paths (the package itself), when the filter runs (cinematic)
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import warp as wp
 

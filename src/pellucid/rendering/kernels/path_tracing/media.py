@@ -5,7 +5,7 @@ Not here: what happens at a collision (scattering), surfaces (surfaces), a whole
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import warp as wp
 

@@ -6,7 +6,7 @@ Not here: how they are walked through (media, texture_walk, surfaces), the path 
 
 # mypy: ignore-errors
 # ruff: noqa: F811
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow, and whose functions may share
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow, and whose functions may share
 # a name: the type of the scene says which one is meant.
 
 import warp as wp

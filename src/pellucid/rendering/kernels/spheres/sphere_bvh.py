@@ -10,7 +10,7 @@ children or the range of items in ``i``, and whether it is a leaf in ``b``.
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import warp as wp
 

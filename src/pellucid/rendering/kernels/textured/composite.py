@@ -5,7 +5,7 @@ Not here: how it goes along a ray, volumes in bricks (composite_texture), follow
 """
 
 # mypy: ignore-errors
-# What a kernel says is Warp's language, which a checker of Python's types cannot follow.
+# Kernels are written in Warp's language, which a checker of Python's types cannot follow.
 
 import warp as wp
 
