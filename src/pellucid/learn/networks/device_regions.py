@@ -3,8 +3,8 @@
 Here: DeviceRegions.
 Not here: the network on the device (runtime), which windows (infer).
 
-A region is copied to the device once, by the thread that has read it. The network computes in one stream: while it
-works on one region, another thread queues the next one, and the result before is copied back.
+A region is copied to the device once, by the thread that has read it; the network computes for one thread at a time, in
+one stream; the result is copied back while the next region is computed.
 """
 
 import threading
@@ -44,9 +44,8 @@ class DeviceRegions:
         region = self._upload(request.voxels)
         with self._turn:
             made = self._computed(region, request)
-            computed = torch.cuda.current_stream(self._device).record_event() if self._is_gpu else None
-        if computed is not None:
-            computed.synchronize()  # Also for the region's memory, which must not be used again before.
+            if self._is_gpu:
+                torch.cuda.current_stream(self._device).synchronize()
         return self._download(made)
 
     def host_array(self, shape: tuple[int, ...], dtype: "np.dtype[Any]") -> Voxels:
