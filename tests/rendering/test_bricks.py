@@ -1,5 +1,6 @@
 """Volumes in bricks give the pictures of whole volumes, and say what they could not show."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -98,6 +99,25 @@ def test_every_voxel_type_in_bricks_changes_no_bit(device: Device, dtype: str) -
         assert bricks.statistics.full_resolution == 1
         assert np.abs(bricks.rgba.astype(int) - whole.rgba).max() <= (1 if device.is_cuda else 0)
         assert whole.rgba[..., :3].std() > 5
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int16", "float16", "float32"])
+@pytest.mark.parametrize("voxels", [waves, one_ball], ids=lambda make: make.__name__)
+def test_close_up_bricks_change_no_bit(device: Device, dtype: str, voxels: Callable[[], Voxels]) -> None:
+    """Where pixels are smaller than voxels, samples of neighbouring rays share what is read on a CPU."""
+    volume = Volume.from_array((voxels() // 2).astype(dtype))
+    renderer = Renderer(device)
+    renderer.add_field(str(volume.location), BrickField(volume, device, 8 * volume.nbytes))
+    camera = framing((5.0, 10.0, 15.0), (45.0, 50.0, 45.0), direction=(1.0, -0.7, 0.4), up=(0.0, 0.0, 1.0))
+    for changes in ({"shading": "none"}, {"shading": "gradient"}, {"shading": "shadow"}):
+        scene = scene_of(volume, transfer=replace(TRANSFER, value_range=(0.0, 125.0)), **changes)
+        for step, is_jittered in ((0.5, False), (0.4, True)):
+            closer = replace(scene, camera=camera, step=step, is_jittered=is_jittered)
+            bricks, whole = renderer.render(closer, SIZE, SIZE), Renderer(device).render(closer, SIZE, SIZE)
+            assert bricks.statistics.full_resolution == 1
+            assert np.abs(bricks.rgba.astype(int) - whole.rgba).max() <= (1 if device.is_cuda else 0)
+            assert np.array_equal(whole.depth, bricks.depth) or device.is_cuda
+            assert whole.rgba[..., :3].std() > 5
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "float16", "float32", "float64"])

@@ -135,6 +135,8 @@ def pack_layer(scene: Scene, layer: VolumeLayer, field: DeviceField, step: float
     reach = _reach(layer, matrix, step)
     packed.is_step_long = int(reach > 0)
     packed.vacancy = _vacancy(layer, field, table, reach)
+    if not field.device.is_cuda and not packed.field.levels:
+        packed.occupancy = warp.zeros(field.cells, dtype=warp.uint64, device=field.device.name)
     packed.shading = rays.SHADINGS[layer.shading]
     packed.firmness = surface_factor(layer, voxel_size(layer, field))
     if layer.shading in THROUGH:

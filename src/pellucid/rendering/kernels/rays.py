@@ -101,7 +101,8 @@ class LayerStruct:
     SHADINGS; light_rays: through the volume, where the shading follows it; firmness: from a gradient to how far it
     is a surface's; parameters: of a user's shading. sums: where whole steps are classified, the table's
     rows summed; edges: where the gradient has a say, its factors, edge_low and edge_scale: from a gradient's magnitude
-    to a row of them; step: world units between samples; voxel: along the shortest edge of a voxel.
+    to a row of them; step: world units between samples; voxel: along the shortest edge of a voxel. occupancy: of a
+    volume that is whole on a CPU, which parts of each cell can be seen (packets/occupancy.cpp).
     """
 
     field: FieldStruct
@@ -116,6 +117,7 @@ class LayerStruct:
     shown: wp.vec2i
     ranges: wp.array3d(dtype=wp.vec2)
     vacancy: wp.array3d(dtype=wp.uint8)
+    occupancy: wp.array3d(dtype=wp.uint64)
     shading: wp.int32
     light_rays: LightRays
     firmness: wp.float32

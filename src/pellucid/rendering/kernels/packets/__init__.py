@@ -1,7 +1,9 @@
 """One volume, front to back, on a CPU: sixteen rays and sixteen samples at a time.
 
-Here: the kernels, for volumes that are whole and for volumes in bricks, around what is
-said in C++ beside this file.
+A volume that is whole is drawn in blocks: samples of four rays that lie near one another; blocks in which nothing is
+visible are left out. One in bricks is drawn ray by ray, because each brick has its own place.
+
+Here: the kernels, for volumes that are whole and for volumes in bricks, around the C++ beside this file.
 Not here: volumes on CUDA (composite_texture), users' shadings, which are drawn ray by ray (composite).
 """
 
@@ -23,7 +25,8 @@ TILE = 4
 """Pixels along the edge of a tile, whose rays go together."""
 
 LANES = TILE * TILE
-PARTS = ("rays", "values", "light", "samples", "cells")
+WHOLE = ("rays", "values", "light", "samples", "occupancy", "blocks", "result")
+BRICKS = ("rays", "values", "light", "samples", "cells", "result")
 """Files of C++, in the order in which they are compiled as one function."""
 
 MAX_OFFSET = 2**31
@@ -64,7 +67,8 @@ def is_for(layer: LayerStruct, device: Device) -> bool:
 
 def composite_packets_of(is_in_bricks: bool) -> Any:
     """The kernel for volumes that are whole, or for those in bricks."""
-    text = "\n".join(Path(__file__).with_name(f"{part}.cpp").read_text() for part in PARTS)
+    parts = BRICKS if is_in_bricks else WHOLE
+    text = "\n".join(Path(__file__).with_name(f"{part}.cpp").read_text() for part in parts)
     # A product and a sum in one instruction, which Warp does not ask for on a CPU.
     start = ["{", "#pragma clang fp contract(fast)", *_NUMBERS, f"#define IN_BRICKS {is_in_bricks:d}"]
     lines = [*start, text, "#undef IN_BRICKS", "}"]

@@ -1,4 +1,6 @@
-// From cell to cell.
+// From cell to cell: a volume in bricks, ray by ray.
+
+constexpr int STEPS = 4;  // cells that every ray of a tile passes before their samples are taken
 
 const int mx = layer.vacancy.shape[2], my = layer.vacancy.shape[1];
 const unsigned char* vacancy = layer.vacancy.data;
@@ -45,36 +47,15 @@ while (unsigned alive = bits(k <= last)) {
     for (unsigned seeing = bits(visible != 0); seeing; seeing &= seeing - 1) {
         const int q = __builtin_ctz(seeing);
         for (unsigned rest = visible[q]; rest && left[q] > CLOSED; rest &= rest - 1) {
-            const int s = __builtin_ctz(rest), end = IN_BRICKS ? ends[s][q] : lasts[q] + 1;
-            // All tell which bricks they want; of a volume that is there, those on the tile's diagonal are enough.
-            if (IN_BRICKS || q % (SIDE + 1) == 0) {
-                const int cell[3] = {cells[0][s][q], cells[1][s][q], cells[2][s][q]};
-                enter(cell, (ends[s][q] - starts[s][q]) * left[q] * (IN_BRICKS ? 1.0f : SIDE));
-            }
-            int start = starts[s][q] > taken[q] ? starts[s][q] : taken[q];
-            for (; start < ends[s][q]; start += N) {
-                windows[waiting].ray = q, windows[waiting].start = start, windows[waiting].end = end;
+            const int s = __builtin_ctz(rest), cell[3] = {cells[0][s][q], cells[1][s][q], cells[2][s][q]};
+            enter(cell, (ends[s][q] - starts[s][q]) * left[q]);
+            for (int start = starts[s][q]; start < ends[s][q]; start += N) {
+                windows[waiting].ray = q, windows[waiting].start = start, windows[waiting].end = ends[s][q];
                 if (++waiting == MAX_WAITING) take();
             }
-            if (IN_BRICKS) take();
-            taken[q] = IN_BRICKS ? end : start;
+            take();
         }
     }
-    take();
     for (int q = 0; q < N; ++q) lasts[q] = left[q] > CLOSED ? lasts[q] : -2147483647;
     __builtin_memcpy(&last, lasts, sizeof(last));
-}
-
-// Over what was drawn before.
-
-for (int q = 0; q < N; ++q) {
-    if (q % SIDE >= columns || q / SIDE >= lines) continue;
-    const long long pixel = (row + q / SIDE) * width + column + q % SIDE;
-    Q over;
-    __builtin_memcpy(&over, view.scenery.data + pixel, sizeof(over));
-    sums[q][3] = 1.0f - left[q];
-    over = sums[q] + over * left[q];
-    __builtin_memcpy(color.data + pixel, &over, sizeof(over));
-    depth.data[pixel] = wp::min(reached[q], scenery_depth[q]);
-    if (view.light.shape[0] > 0) view.light.data[pixel] = wp::vec3(shadows[q], skies[q], spent[q]);
 }

@@ -4,8 +4,8 @@ const auto& light_rays = layer.light_rays;
 alignas(64) float shadows[N], skies[N], spent[N];  // by ray: what was found last, and how much it lit since
 for (int q = 0; q < N; ++q) {
     shadows[q] = skies[q] = spent[q] = 1.0f;
-    if (view.light.shape[0] == 0 || q % SIDE >= columns || q / SIDE >= lines) continue;
-    const wp::vec3& light = view.light.data[(row + q / SIDE) * width + column + q % SIDE];
+    if (view.light.shape[0] == 0 || x_of(q) >= columns || y_of(q) >= lines) continue;
+    const wp::vec3& light = view.light.data[(row + y_of(q)) * width + column + x_of(q)];
     shadows[q] = light[0], skies[q] = light[1], spent[q] = light[2];
 }
 auto passes = [&](const float* start, const float* way, float pace, float reach, const float* taken, float wanted)

@@ -1,14 +1,14 @@
-// Sixteen rays of a tile go through the cells side by side, in the lanes of vectors; where a ray meets visible cells,
-// sixteen of its samples are taken at once.
+// Sixteen rays of a tile, in the lanes of vectors; where they meet what is visible, sixteen samples are taken at once.
 //
 // In scope: view, layer, rows, row, column, color, depth, and the numbers that __init__.py puts before this text. N:
-// lanes of a vector, which are the pixels of a tile or samples of a ray; SIDE: pixels along the edge of a tile;
-// IN_BRICKS: whether the volume is in bricks, in which case samples that are taken at once lie in one cell.
+// lanes of a vector, which are the pixels of a tile, or samples; SIDE: pixels along the edge of a tile; IN_BRICKS:
+// whether the volume is in bricks, in which case samples that are taken at once lie on one ray and in one cell (cells),
+// and otherwise on the four rays of a quad of pixels (blocks).
 // What samples add is put together one by one, front to back: so a picture depends neither on how they were grouped
 // nor on what was skipped.
 
+constexpr int QUAD = 4, DEEP = N / QUAD;  // rays of a quad, and of each the samples that are taken at once
 constexpr int MAX_WAITING = 32;  // windows that wait to be looked at
-constexpr int STEPS = 4;  // cells that every ray of a tile passes before their samples are taken
 constexpr float NOTHING = 3.0e38f;
 constexpr float CLOSED = 1.0f - OPAQUE;  // so little light is left that a ray ends
 
@@ -18,6 +18,8 @@ typedef unsigned U __attribute__((vector_size(4 * N)));
 typedef unsigned short S __attribute__((vector_size(2 * N)));
 typedef _Float16 H __attribute__((vector_size(2 * N)));
 typedef float Q __attribute__((vector_size(16)));
+typedef char Bytes __attribute__((vector_size(4 * N)));
+typedef short Words __attribute__((vector_size(4 * N)));
 typedef bool M __attribute__((ext_vector_type(N)));
 
 const F zero = {};
@@ -35,16 +37,18 @@ auto bits = [](I is) -> unsigned {
     return packed;
 };
 
-// The rays, as rays.make_ray makes them.
+// The rays, as rays.make_ray makes them, quad by quad.
 
-const F across = F{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3} + (float)(column);
-const F down = F{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3} + (float)(row);
+const F across = F{0, 1, 0, 1, 2, 3, 2, 3, 0, 1, 0, 1, 2, 3, 2, 3} + (float)(column);
+const F down = F{0, 0, 1, 1, 0, 0, 1, 1, 2, 2, 3, 3, 2, 2, 3, 3} + (float)(row);
+auto x_of = [](int q) -> int { return (q & 1) + (q >> 1 & 2); };
+auto y_of = [](int q) -> int { return (q >> 1 & 1) + (q >> 2 & 2); };
 const long long width = color.shape[1];
 const int columns = width - column < SIDE ? width - column : SIDE, lines = rows[1] - row < SIDE ? rows[1] - row : SIDE;
 alignas(64) float scenery_depth[N] = {};
-for (int y = 0; y < lines; ++y)
-    for (int x = 0; x < columns; ++x)
-        scenery_depth[y * SIDE + x] = view.scenery_depth.data[(row + y) * width + column + x];
+for (int q = 0; q < N; ++q)
+    if (x_of(q) < columns && y_of(q) < lines)
+        scenery_depth[q] = view.scenery_depth.data[(row + y_of(q)) * width + column + x_of(q)];
 F through[3], eye[3], direction[3], origin[3], speed[3], inverse[3];
 for (int a = 0; a < 3; ++a) through[a] = view.corner[a] + view.across[a] * across + view.down[a] * down;
 auto length_of = [](const F* v) -> F { return __builtin_elementwise_sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); };
@@ -110,18 +114,18 @@ for (int i = 0; i < view.borders.shape[0]; ++i) {
 // The same ray by ray, with what each has gathered: colour, what is left of its light, and where half of it was gone.
 
 alignas(64) float origins[3][N], speeds[3][N], directions[3][N], jitters[N], left[N], reached[N];
-alignas(64) int lasts[N], taken[N];
-Q sums[N] = {};
+alignas(64) int firsts[N], lasts[N];
+alignas(64) Q sums[N] = {};
 __builtin_memcpy(origins, origin, sizeof(origins));
 __builtin_memcpy(speeds, speed, sizeof(speeds));
 __builtin_memcpy(directions, direction, sizeof(directions));
 __builtin_memcpy(jitters, &jitter, sizeof(jitters));
-__builtin_memcpy(taken, &k, sizeof(taken));
+__builtin_memcpy(firsts, &k, sizeof(firsts));
 for (int q = 0; q < N; ++q) left[q] = 1.0f, reached[q] = NOTHING;
 if (view.before.shape[0] > 0)
     for (int q = 0; q < N; ++q) {
-        if (q % SIDE >= columns || q / SIDE >= lines) continue;
-        const long long pixel = (row + q / SIDE) * width + column + q % SIDE;
+        if (x_of(q) >= columns || y_of(q) >= lines) continue;
+        const long long pixel = (row + y_of(q)) * width + column + x_of(q);
         for (int c = 0; c < 3; ++c) sums[q][c] = view.before.data[pixel][c];
         left[q] = 1.0f - view.before.data[pixel][3];
         reached[q] = view.before_depth.data[pixel];

@@ -26,32 +26,92 @@ auto locate = [&](const int* cell) {  // as sampling.locate does, with the whole
     }
 };
 #endif
+// Neighbours of 8 bits in the two lowest bytes, or of 16 bits in both halves, as numbers.
+auto by_kind = [&](auto between, auto bytes, auto words) __attribute__((always_inline)) -> F {
+    auto halves = [](U v) -> F {
+        const S narrow = __builtin_convertvector(v, S);
+        H half;
+        __builtin_memcpy(&half, &narrow, sizeof(half));
+        return __builtin_convertvector(half, F);
+    };
+    switch (here.kind) {
+        case 0: return between([&](int n, F& a, F& b) {
+            const U both = bytes(n);
+            a = real((I)(both & 0xFFu)), b = real((I)(both >> 8u & 0xFFu));
+        });
+        case 1: return between([&](int n, F& a, F& b) {
+            const U both = bytes(n);
+            a = real((I)(both << 24u) >> 24), b = real((I)(both << 16u) >> 24);
+        });
+        case 2: return between([&](int n, F& a, F& b) {
+            const U both = words(n);
+            a = real((I)(both & 0xFFFFu)), b = real((I)(both >> 16u));
+        });
+        case 3: return between([&](int n, F& a, F& b) {
+            const U both = words(n);
+            a = real((I)(both << 16u) >> 16), b = real((I)both >> 16);
+        });
+        default: return between([&](int n, F& a, F& b) {
+            const U both = words(n);
+            a = halves(both & 0xFFFFu), b = halves(both >> 16u);
+        });
+    }
+};
 auto in_grid = [&](F at, int a) -> F {
     return most(least(at, here.high[a] - zero), here.low[a] - zero);
 };
-auto value_at = [&](F x, F y, F z) __attribute__((always_inline)) -> F {
+// So many voxels along each axis, in which most often all samples lie, and the first of them; of 8 or 16 bits each.
+constexpr int AROUND = 4;
+struct Around {
+    U voxels[2];
+    int corner[3];
+};
+#ifdef __AVX512VBMI__
+constexpr bool HAS_AROUND = true;
+#else
+constexpr bool HAS_AROUND = false;
+#endif
+auto value_in = [&](F x, F y, F z, const Around* around) __attribute__((always_inline)) -> F {
     x = in_grid(x, 0), y = in_grid(y, 1), z = in_grid(z, 2);
     I i = whole(x), j = whole(y), l = whole(z);
     i = i > here.last[0] ? none + here.last[0] : i;
     j = j > here.last[1] ? none + here.last[1] : j;
     l = l > here.last[2] ? none + here.last[2] : l;
     const F u = x - real(i), v = y - real(j), w = z - real(l);
-    // Counted from the first lane's voxel, so that 32 bits are enough in volumes of any size.
-    const int i0 = i[0], j0 = j[0], l0 = l[0];
-    const long long base = l0 * here.plane + j0 * here.row + i0;
-    const int row = (int)(here.row), plane = (int)(here.plane);
-    const I from = (l - l0) * plane + (j - j0) * row + (i - i0);
     auto between = [&](auto pair) -> F {
         F a, b, c, d, e, f, g, h;
-        pair(0, a, b), pair(row, c, d), pair(plane, e, f), pair(plane + row, g, h);
+        pair(0, a, b), pair(1, c, d), pair(2, e, f), pair(3, g, h);
         a = a + (b - a) * u, c = c + (d - c) * u, e = e + (f - e) * u, g = g + (h - g) * u;
         a = a + (c - a) * v, e = e + (g - e) * v;
         return a + (e - a) * w;
     };
-    // Two neighbours of 8 or 16 bits come in one read.
+#ifdef __AVX512VBMI__
+    const int none_around[3] = {}, *corner = around ? around->corner : none_around;
+    const U dx = (U)(i - corner[0]), dy = (U)(j - corner[1]), dz = (U)(l - corner[2]);
+    if (around && !bits((I)(dx | dy | dz) & ~3 | (I)((dx == 3u) | (dy == 3u) | (dz == 3u)))) {
+        // All at once: each lane takes its voxels out of a register.
+        static const unsigned to_row[] = {0, 4, 16, 20};
+        const U at = (dz << 4) + (dy << 2) + dx;
+        auto bytes = [&](int n) -> U {
+            const U place = at * 0x0101u + (0x0100u + to_row[n] * 0x0101u);
+            return (U)__builtin_ia32_permvarqi512((Bytes)around->voxels[0], (Bytes)place);
+        };
+        auto words = [&](int n) -> U {
+            const U place = at * 0x10001u + (0x10000u + to_row[n] * 0x10001u);
+            return (U)__builtin_ia32_vpermi2varhi512((Words)around->voxels[0], (Words)place, (Words)around->voxels[1]);
+        };
+        return by_kind(between, bytes, words);
+    }
+#endif
+    // Counted from the first lane's voxel, so that 32 bits are enough in volumes of any size.
+    const int i0 = i[0], j0 = j[0], l0 = l[0], row = (int)(here.row), plane = (int)(here.plane);
+    const long long base = l0 * here.plane + j0 * here.row + i0;
+    const int to_row[] = {0, row, plane, plane + row};
+    const I from = (l - l0) * plane + (j - j0) * row + (i - i0);
     const char* voxels = (const char*)here.voxels;
-    auto bytes = [&](int shift) -> U {
-        const char* start = voxels + base + shift;
+    // Two neighbours of 8 or 16 bits come in one read.
+    auto bytes = [&](int n) -> U {
+        const char* start = voxels + base + to_row[n];
         U both;
         for (int q = 0; q < N; ++q) {
             unsigned short two;
@@ -60,8 +120,8 @@ auto value_at = [&](F x, F y, F z) __attribute__((always_inline)) -> F {
         }
         return both;
     };
-    auto words = [&](int shift) -> U {
-        const char* start = voxels + 2 * (base + shift);
+    auto words = [&](int n) -> U {
+        const char* start = voxels + 2 * (base + to_row[n]);
         U both;
         for (int q = 0; q < N; ++q) {
             unsigned two;
@@ -70,39 +130,13 @@ auto value_at = [&](F x, F y, F z) __attribute__((always_inline)) -> F {
         }
         return both;
     };
-    auto halves = [](U v) -> F {
-        const S narrow = __builtin_convertvector(v, S);
-        H half;
-        __builtin_memcpy(&half, &narrow, sizeof(half));
-        return __builtin_convertvector(half, F);
-    };
-    switch (here.kind) {
-        case 0: return between([&](int shift, F& a, F& b) {
-            const U both = bytes(shift);
-            a = real((I)(both & 0xFFu)), b = real((I)(both >> 8u));
-        });
-        case 1: return between([&](int shift, F& a, F& b) {
-            const U both = bytes(shift);
-            a = real((I)(both << 24u) >> 24), b = real((I)(both << 16u) >> 24);
-        });
-        case 2: return between([&](int shift, F& a, F& b) {
-            const U both = words(shift);
-            a = real((I)(both & 0xFFFFu)), b = real((I)(both >> 16u));
-        });
-        case 3: return between([&](int shift, F& a, F& b) {
-            const U both = words(shift);
-            a = real((I)(both << 16u) >> 16), b = real((I)both >> 16);
-        });
-        case 4: return between([&](int shift, F& a, F& b) {
-            const U both = words(shift);
-            a = halves(both & 0xFFFFu), b = halves(both >> 16u);
-        });
-        default: return between([&](int shift, F& a, F& b) {
-            const float* start = (const float*)voxels + base + shift;
-            for (int q = 0; q < N; ++q) a[q] = start[from[q]], b[q] = start[from[q] + 1];
-        });
-    }
+    if (here.kind < 5) return by_kind(between, bytes, words);
+    return between([&](int n, F& a, F& b) {
+        const float* start = (const float*)voxels + base + to_row[n];
+        for (int q = 0; q < N; ++q) a[q] = start[from[q]], b[q] = start[from[q] + 1];
+    });
 };
+auto value_at = [&](F x, F y, F z) __attribute__((always_inline)) -> F { return value_in(x, y, z, nullptr); };
 
 // Into a cell: a brick is wanted, by so much.
 
