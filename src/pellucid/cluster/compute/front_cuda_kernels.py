@@ -17,13 +17,12 @@ import warp as wp
 from pellucid.cluster.compute.front_kernels import SCHEME, FrontGrid
 
 DEPTH, HEIGHT, WIDTH = 8, 8, 32
-"""Of a tile. A thread has a column of it, from front to back."""
+"""Of a tile, as deep as it is high. A thread has a column of it, from front to back."""
 
 THREADS = HEIGHT * WIDTH
-BLOCKS = 4
+BLOCKS = 5
 """Of a multiprocessor, which bounds the registers of a thread."""
 UNFINISHED = 64
-
 
 ONE = """
 #if defined(__CUDA_ARCH__)
@@ -32,69 +31,69 @@ ONE = """
     auto least = [](float a, float b) -> float { return fminf(a, b); };
     auto most = [](float a, float b) -> float { return fmaxf(a, b); };
     auto over = [](float a, float b) -> float { return __fdividef(a, b); };
-    auto root = [](float a) -> float { float b; asm("sqrt.approx.f32 %0, %1;" : "=f"(b) : "f"(a)); return b; };
+    auto root = [](float a) -> float { float b; asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(b) : "f"(a)); return b; };
 """
 
 RELAX = (
     ONE
     + SCHEME
     + f"""
-    constexpr int DEPTH = {DEPTH}, HEIGHT = {HEIGHT}, WIDTH = {WIDTH}, UNFINISHED = {UNFINISHED};
+    constexpr int DEPTH = {DEPTH}, HEIGHT = {HEIGHT}, WIDTH = {WIDTH};
+    constexpr int UNFINISHED = {UNFINISHED};
 """
     + """
     __shared__ float held[DEPTH][HEIGHT + 2][WIDTH + 2];
-    __shared__ unsigned int news;
+    __shared__ unsigned int news[2];
     float* const times = (float*)grid.times;
     const float* const speeds = (const float*)grid.speeds;
     const int plane = grid.plane, row = grid.row;  // Within a tile, offsets are small.
-    const float scale = IS_CUBE ? 1.0f / grid.weights[2] : 1.0f, uniform = scale / (grid.speed * grid.speed);
+    const float scale = IS_CUBE ? rsqrtf(grid.weights[2]) : 1.0f, uniform = scale / grid.speed;
     const float never = __int_as_float(0x7f800000), tolerance = grid.tolerance;
     const int thread = threadIdx.x, x = thread % WIDTH, y = thread / WIDTH;
+    const unsigned int faces = (y == 0 ? 4 : 0) | (y == HEIGHT - 1 ? 8 : 0) | (x == 0 ? 16 : 0) |
+        (x == WIDTH - 1 ? 32 : 0);
     const int count = counts.data[turn];
     if (blockIdx.x == 0 && thread == 0) counts.data[1 - turn] = 0, counts.data[2] += count;
-    for (int n = blockIdx.x; n < count; n += gridDim.x) {
-        const int tile = tiles.data[n];
-        const int bz = tile / (grid.tiles[1] * grid.tiles[2]) * DEPTH;
-        const int by = tile / grid.tiles[2] % grid.tiles[1] * HEIGHT, bx = tile % grid.tiles[2] * WIDTH;
-        const int nz = grid.shape[0] - bz, ny = grid.shape[1] - by, nx = grid.shape[2] - bx;  // the core from here on
-        float* const from = times + bz * grid.plane + by * grid.row + bx;
+    if (thread < 2) news[thread] = 0;
+    // Voxels beside a tile along x, of which some threads read one each.
+    const int end_z = thread / HEIGHT % DEPTH, end_y = thread % HEIGHT;
+    const bool has_end = thread < 2 * DEPTH * HEIGHT, is_before = thread < DEPTH * HEIGHT;
+    int parity = 0;
+    for (int n = blockIdx.x; n < count; n += gridDim.x, parity ^= 1) {
+        const int2 place = ((const int2*)tiles.data)[n];
+        const int tz = place.x >> 16, ty = place.x & 0xffff, tx = place.y;
+        const int bz = tz * DEPTH, by = ty * HEIGHT, bx = tx * WIDTH;
         // Around the core there is one more voxel; what lies further is never reached.
-        auto read = [&](int k, int j, int i) -> float {
-            return k <= nz && j <= ny && i <= nx ? from[k * plane + j * row + i] : never;
-        };
+        const int nz = min(grid.shape[0] - bz, DEPTH), ny = min(grid.shape[1] - by, HEIGHT);
+        const int nx = min(grid.shape[2] - bx, WIDTH);
+        float* const from = times + bz * grid.plane + by * grid.row + bx;
+        const float* const line = from + min(x, nx);
         float column[DEPTH + 2];
         #pragma unroll
-        for (int k = 0; k < DEPTH + 2; ++k) column[k] = read(k - 1, y, x);
-        const int depth = y < ny && x < nx ? min(nz, DEPTH) : 0;  // of the core, in this column
-        unsigned int is_open = (1u << depth) - 1;
+        for (int k = 0; k < DEPTH + 2; ++k) column[k] = line[min(y, ny) * row + (min(k, nz + 1) - 1) * plane];
+        #pragma unroll
+        for (int k = 0; k < DEPTH; ++k) held[k][y + 1][x + 1] = column[k + 1];
+        held[y][0][x + 1] = line[min(y, nz) * plane - row];
+        held[y][HEIGHT + 1][x + 1] = line[min(y, nz) * plane + ny * row];
+        if (has_end)
+            held[end_z][end_y + 1][is_before ? 0 : WIDTH + 1] =
+                from[min(end_z, nz) * plane + min(end_y, ny) * row + (is_before ? -1 : nx)];
+        const int depth = y < ny && x < nx ? nz : 0;  // of the core, in this column
         float slow[DEPTH];
         #pragma unroll
         for (int k = 0; k < DEPTH; ++k) {
             slow[k] = uniform;
             if (!HAS_SPEEDS || k >= depth) continue;
             const float speed = speeds[(bz + k) * grid.speed_plane + (by + y) * grid.speed_row + bx + x];
-            slow[k] = over(scale, speed * speed);
-            if (!(speed > 0.0f)) is_open &= ~(1u << k);
+            slow[k] = speed > 0.0f ? over(scale, speed) : never;
         }
-        #pragma unroll
-        for (int k = 0; k < DEPTH; ++k) held[k][y + 1][x + 1] = column[k + 1];
-        for (int at = thread; at < 2 * DEPTH * WIDTH; at += HEIGHT * WIDTH) {
-            const int i = at % WIDTH, k = at / WIDTH % DEPTH, side = at / (WIDTH * DEPTH) * (HEIGHT + 1);
-            held[k][side][i + 1] = read(k, side - 1, i);
-        }
-        if (thread < 2 * DEPTH * HEIGHT) {
-            const int j = thread % HEIGHT, k = thread / HEIGHT % DEPTH, side = thread / (HEIGHT * DEPTH) * (WIDTH + 1);
-            held[k][j + 1][side] = read(k, j, side - 1);
-        }
-        if (thread == 0) news = 0;
         unsigned int changed = 0, latest = 0;
         auto relax = [&](int k) {
             const float a = fminf(held[k][y + 1][x], held[k][y + 1][x + 2]);
             const float b = fminf(held[k][y][x + 1], held[k][y + 2][x + 1]);
             const float c = fminf(column[k], column[k + 2]), now = column[k + 1];
-            if (!(is_open >> k & 1) || !(fminf(a, fminf(b, c)) < now)) return;
             const float then = ARRIVAL(a, b, c, slow[k]);
-            if (!(then < now - tolerance)) return;
+            if (k >= depth || !(then < now - tolerance)) return;
             column[k + 1] = held[k][y + 1][x + 1] = then;
             latest |= 1u << k;
         };
@@ -113,22 +112,18 @@ RELAX = (
             changed |= latest;
             is_finished = !__syncthreads_or(latest);
         }
-        int step = plane;
-        asm volatile("" : "+r"(step));  // or eight addresses stay in registers from where they were read
         #pragma unroll
         for (int k = 0; k < DEPTH; ++k)
-            if (changed >> k & 1) from[k * step + y * row + x] = column[k + 1];
-        const bool seen[7] = {
-            (changed & 1) != 0, (changed >> (DEPTH - 1)) != 0, changed && y == 0, changed && y == HEIGHT - 1,
-            changed && x == 0, changed && x == WIDTH - 1, changed && !is_finished,
-        };
+            if (changed >> k & 1) from[k * plane + y * row + x] = column[k + 1];
         unsigned int mine = 0;
-        #pragma unroll
-        for (int face = 0; face < 7; ++face) mine |= __any_sync(0xffffffffu, seen[face]) ? 1u << face : 0u;
-        if (thread % 32 == 0 && mine) atomicOr(&news, mine);
+        if (changed) mine = (changed & 1) | (changed >> (DEPTH - 1)) << 1 | faces | (is_finished ? 0 : UNFINISHED);
+        mine = __reduce_or_sync(0xffffffffu, mine);
+        if (thread % 32 == 0 && mine) atomicOr(&news[parity], mine);
         __syncthreads();
-        if (thread == 0) flags.data[tile] = news;
-        __syncthreads();
+        if (thread == 0) {
+            flags.data[(tz * grid.tiles[1] + ty) * grid.tiles[2] + tx] = news[parity];
+            news[parity] = 0;
+        }
     }
 #endif
 """
@@ -136,8 +131,7 @@ RELAX = (
 
 
 def relax_tiles_with(arrival: str, *, has_speeds: bool) -> Any:
-    """The kernel for one way to solve the scheme, of which each needs few registers. arrival: its name in SOLVE."""
-
+    """The kernel for one way to solve the scheme, of which each needs few registers. arrival: its name in SCHEME."""
     is_cube = str(int(arrival == "arrival_in_cube"))
     source = RELAX.replace("ARRIVAL", arrival).replace("IS_CUBE", is_cube).replace("HAS_SPEEDS", str(int(has_speeds)))
 
@@ -163,8 +157,8 @@ def relax_tiles_with(arrival: str, *, has_speeds: bool) -> Any:
         sweeps: wp.int32,
         flags: wp.array(dtype=wp.uint8),
     ):
-        """counts: how many tiles are listed, at turn; how many will be, which begins with 0; how many there were in
-        all."""
+        """tiles: of each that is listed, z and y in sixteen bits each, then x. counts: how many are listed, at turn;
+        how many will be, which begins with 0; how many there were in all."""
         relax_held(grid, tiles, counts, turn, sweeps, flags)
 
     return relax_tiles
@@ -192,7 +186,7 @@ relax_boxes = [relax_tiles_with("arrival_in_box", has_speeds=has_speeds) for has
         int at = 0;
         if (lane == leader) at = atomicAdd((int*)counts.data + turn, __popc(those));
         at = __shfl_sync(those, at, leader);
-        tiles.data[at + __popc(those & ((1u << lane) - 1))] = tile;
+        ((int2*)tiles.data)[at + __popc(those & ((1u << lane) - 1))] = make_int2(z << 16 | y, x);
     }
     if (tile < nz * ny * nx) after.data[tile] = 0;
 #endif

@@ -46,9 +46,9 @@ class FrontGrid:
 SCHEME = """
     // When the front comes to a voxel; a, b, c: the earlier neighbours along x, y and z. Of these, sorted by time,
     // those count from which the front comes. A Number is of one voxel, or of several at once.
-    const Number nothing = 0.0f;
-    // slow2: 1 / speed².
-    auto arrival_in_box = [&](Number a, Number b, Number c, Number slow2) -> Number {
+    const Number nothing = 0.0f, half = 0.5f, a_third = 1.0f / 3.0f, count2 = 2.0f, count3 = 3.0f;
+    // slow: 1 / speed.
+    auto arrival_in_box = [&](Number a, Number b, Number c, Number slow) -> Number {
         Number u = grid.weights[2], v = grid.weights[1], w = grid.weights[0];
         auto sort = [](Number& a, Number& b, Number& u, Number& v) {
             const auto is_later = b < a;
@@ -57,24 +57,20 @@ SCHEME = """
         };
         sort(a, b, u, v), sort(b, c, v, w), sort(a, b, u, v);
         const Number d = b - a, e = c - a, g = c - b, two = u * d * d, three = u * e * e + v * g * g;
-        const auto has_two = two < slow2, has_three = three < slow2;
+        const Number square = slow * slow;
+        const auto has_two = two < square, has_three = three < square;
         const Number all = u + (has_two ? v : nothing) + (has_three ? w : nothing);
         const Number first = (has_two ? v * d : nothing) + (has_three ? w * e : nothing);
         const Number less = (has_two ? v * two : nothing) + (has_three ? w * three : nothing);
-        return a + over(first + root(all * slow2 - less), all);
+        return a + over(first + root(all * square - less), all);
     };
-    // The same where voxels are cubes. slow2: spacing² / speed².
-    auto arrival_in_cube = [&](Number a, Number b, Number c, Number slow2) -> Number {
+    // The same where voxels are cubes: a neighbour from which the front does not come is taken to be as late as the
+    // voxel itself, and then it does not count. slow: spacing / speed.
+    auto arrival_in_cube = [&](Number a, Number b, Number c, Number slow) -> Number {
         const Number low = least(a, b), high = most(a, b), first = least(low, c), third = most(high, c);
-        const Number second = most(low, least(high, c)), d = second - first, e = third - first, g = third - second;
-        const Number two = d * d, three = e * e + g * g;
-        const auto has_two = two < slow2, has_three = three < slow2;
-        const Number sum = (has_two ? d : nothing) + (has_three ? e : nothing);
-        const Number less = (has_two ? two : nothing) + (has_three ? three : nothing);
-        const Number one = 1.0f, half = 0.5f, third_of = 0.33333333f, count2 = 2.0f, count3 = 3.0f;
-        const Number count = has_three ? count3 : has_two ? count2 : one;
-        const Number share = has_three ? third_of : has_two ? half : one;
-        return first + (sum + root(count * slow2 - less)) * share;
+        const Number second = most(low, least(high, c)), square = slow * slow, d = least(second - first, slow);
+        const Number two = (d + root(count2 * square - d * d)) * half, e = least(third - first, two), sum = d + e;
+        return first + (sum + root(sum * sum + count3 * (square - (d * d + e * e)))) * a_third;
     };
 """
 
@@ -132,9 +128,9 @@ STRIP = """
     float* const times = (float*)grid.times;
     const float* const speeds = (const float*)grid.speeds;
     const long long plane = grid.plane, row = grid.row;
-    const float scale = IS_CUBE ? 1.0f / grid.weights[2] : 1.0f, uniform = scale / (grid.speed * grid.speed);
+    const float scale = IS_CUBE ? 1.0f / sqrtf(grid.weights[2]) : 1.0f, uniform = scale / grid.speed;
     const int ny = grid.shape[1], nx = grid.shape[2];
-    // A strip, with the row before and the row behind it; the earlier of the planes beside it; slowness².
+    // A strip, with the row before and the row behind it; the earlier of the planes beside it; slowness.
     using Row = float[PITCH];
     alignas(64) float own[LANES + 2][PITCH], beside[LANES][PITCH], slow[LANES][PITCH];
     Number own_by_turn[TURNS + 1], beside_by_turn[TURNS], slow_by_turn[TURNS];
@@ -164,7 +160,7 @@ STRIP = """
         for (int j = 0; j < height; ++j)
             for (int i = 0; i < width; ++i) {
                 const float speed = speeds[z * grid.speed_plane + (y + j) * grid.speed_row + x + i];
-                slow[j][LANES + i] = speed > 0.0f ? scale / (speed * speed) : never;
+                slow[j][LANES + i] = speed > 0.0f ? scale / speed : never;
             }
     };
     // Whether anything in the strip would change.
@@ -261,25 +257,35 @@ TILE = """
         const bool is_inside = z >= begin[0] && z < end[0] && y >= begin_y && y < end_y && x >= begin_x && x < end_x;
         return is_inside && changed_at[number_of(z, y, x)] > than;
     };
-    auto visit = [&](int z, int y, int x, int dy, int dx) {
+    // The directions in which something changed last: each plane begins with these.
+    int dy = 1, dx = 1;
+    auto visit = [&](int z, int y, int x, int along_y, int along_x) {
         int& checked = checked_at[number_of(z, y, x)];
         if (!has_news(z, y, x, checked) && !has_news(z - 1, y, x, checked) && !has_news(z + 1, y, x, checked) &&
             !has_news(z, y - 1, x, checked) && !has_news(z, y + 1, x, checked) &&
             !has_news(z, y, x - 1, checked) && !has_news(z, y, x + 1, checked))
             return;
         checked = ++clock;
-        if (sweep_strip(z, y * LANES, x * LENGTH, dy, dx))
-            changed_at[number_of(z, y, x)] = ++clock, is_done = false, has_changed = true;
+        if (!sweep_strip(z, y * LANES, x * LENGTH, along_y, along_x)) return;
+        changed_at[number_of(z, y, x)] = ++clock, is_done = false, has_changed = true;
+        dy = along_y, dx = along_x;
     };
-    // All eight directions, in two rounds of four.
-    for (int round = 0; !is_done; ++round) {
-        const int dz = round & 2 ? -1 : 1, dy = round & 1 ? -1 : 1;
+    auto sweep_row = [&](int z, int y, int along_y, int along_x) {
+        for (int i = 0, x = along_x > 0 ? begin_x : end_x - 1; i < end_x - begin_x; ++i, x += along_x)
+            visit(z, y, x, along_y, along_x);
+    };
+    auto sweep_plane = [&](int z, int along_y) {
+        for (int j = 0, y = along_y > 0 ? begin_y : end_y - 1; j < end_y - begin_y; ++j, y += along_y) {
+            const int along_x = dx;
+            sweep_row(z, y, along_y, along_x), sweep_row(z, y, along_y, -along_x);
+        }
+    };
+    for (int dz = 1; !is_done; dz = -dz) {
         is_done = true;
-        for (int i = 0, z = dz > 0 ? begin[0] : end[0] - 1; i < end[0] - begin[0]; ++i, z += dz)
-            for (int j = 0, y = dy > 0 ? begin_y : end_y - 1; j < end_y - begin_y; ++j, y += dy) {
-                for (int x = begin_x; x < end_x; ++x) visit(z, y, x, dy, 1);
-                for (int x = end_x - 1; x >= begin_x; --x) visit(z, y, x, dy, -1);
-            }
+        for (int i = 0, z = dz > 0 ? begin[0] : end[0] - 1; i < end[0] - begin[0]; ++i, z += dz) {
+            const int along_y = dy;
+            sweep_plane(z, along_y), sweep_plane(z, -along_y);
+        }
     }
     changed.data[number] = has_changed;
 """

@@ -82,15 +82,14 @@ class CudaTiles:
         self.shape = grid_shape(shape, (DEPTH, HEIGHT, WIDTH))
         _set_tiles(grid, (DEPTH, HEIGHT, WIDTH), self.shape)
         count = prod(self.shape)
-        self._tiles = warp.empty(count, dtype=warp.int32, device=name)
+        self._tiles = warp.empty(2 * count, dtype=warp.int32, device=name)
         self._flags = [warp.zeros(count, dtype=warp.uint8, device=name) for _ in range(2)]
         self._counts = warp.zeros(3, dtype=warp.int32, device=name)
         self._turn, self._is_listed = 0, False
 
     @property
     def is_done(self) -> bool:
-        self._list_tiles()
-        return self._listed() == 0
+        return self._listed()[0] == 0
 
     def activate(self, places: Sequence[tuple[slice, ...]]) -> None:
         """Something may change in these tiles."""
@@ -106,21 +105,24 @@ class CudaTiles:
 
     def run(self, max_rounds: int, report: Callable[[], None]) -> int:
         """The same as of HostTiles."""
-        self._list_tiles()
-        rounds, before = 0, int(self._counts.numpy()[2])
-        while self._listed() and (not max_rounds or rounds < max_rounds):
+        rounds, (listed, before) = 0, self._listed()
+        updated = before
+        while listed and (not max_rounds or rounds < max_rounds):
             several = min(ROUNDS, max_rounds - rounds) if max_rounds else ROUNDS
             for _ in range(several):
-                self._relax_tiles()
                 self._list_tiles()
+                self._relax_tiles()
             rounds += several
+            listed, updated = self._listed()
             report()
-        return (int(self._counts.numpy()[2]) - before) * self._size
+        return (updated - before) * self._size
 
-    def _listed(self) -> int:
-        """How many tiles are next."""
+    def _listed(self) -> tuple[int, int]:
+        """How many tiles are next, and how many there have been."""
+        self._list_tiles()
         synchronize(self._device)
-        return int(self._counts.numpy()[self._turn])
+        counts = self._counts.numpy()
+        return int(counts[self._turn]), int(counts[2])
 
     def _relax_tiles(self) -> None:
         from pellucid.cluster.compute.front_cuda_kernels import relax_boxes, relax_cubes

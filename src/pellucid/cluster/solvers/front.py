@@ -86,6 +86,8 @@ class FrontSolver:
         self._group, self._times, self._speed_of = group, dict(times), speeds
         speed = speeds if isinstance(speeds, int | float) else 1.0
         self._options = FrontOptions(float(speed), spacing)
+        # As a front from a corner reaches them: at any time, all Workers have some of those that change.
+        self._order = sorted(self._times, key=lambda place: (sum(place), place))
         self._blocks: dict[Shape, DeviceBlock] = {}
         self._speeds: dict[Shape, DeviceBlock] = {}
         self._shapes: dict[Shape, Shape] = {}
@@ -132,7 +134,7 @@ class FrontSolver:
         missing = sorted(places)
         workers = self._workers() if missing else ()
         for place in missing:
-            worker = workers[list(self._times).index(place) % len(workers)]
+            worker = workers[self._order.index(place) % len(workers)]
             voxels = _voxels(self._times[place])
             self._shapes[place] = triple(voxels.shape)
             self._blocks[place] = self._sent(voxels, worker)
