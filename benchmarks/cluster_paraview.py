@@ -73,8 +73,8 @@ def paraview(whole: Voxels, scene: Scene, sizes: Sequence[int], mode: str) -> "d
         written = Path(folder) / "job.json"
         written.write_text(json.dumps(job_of(whole, scene, sizes) | {"path": str(path), "mode": mode}))
         command = [
-            "xvfb-run", "--auto-servernum", "timeout", "--kill-after=10", str(TIMEOUT_S),
-            "mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(PROCESSES),
+            "xvfb-run", "--auto-servernum", "mpirun", "--timeout", str(TIMEOUT_S),
+            "--allow-run-as-root", "--oversubscribe", "-n", str(PROCESSES),
             "pvbatch", "--force-offscreen-rendering", str(PEER), str(written),
         ]  # fmt: skip
         output = output_of(command)
@@ -94,7 +94,7 @@ def job_of(whole: Voxels, scene: Scene, sizes: Sequence[int]) -> dict[str, Any]:
 
 
 def output_of(command: Sequence[str]) -> str:
-    """What it printed, also if it took too long: sizes come in turn. mpirun ends its processes when it is ended."""
+    """What it printed, also if it took too long: sizes come in turn. mpirun itself ends its processes."""
     clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     return subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=clean).stdout
 
