@@ -104,6 +104,26 @@ def test_a_wall_around_a_point_beside_the_axis_stays() -> None:
     assert changed == 0
 
 
+def tubes_in_each_other(random: np.random.Generator) -> tuple[Floats, Floats, float, float]:
+    """Half a turn of two to four walls around a point that is 4 to 8 columns beside the axis; as eccentric_wall()."""
+    columns, views = int(random.integers(140, 240)), int(random.integers(180, 320))
+    angles, axis, value = even_angles(views), (columns - 1) / 2 + random.uniform(-4, 4), 0.02
+    away, turned = random.uniform(4, 8), random.uniform(0, 6.3)
+    middle, total = (away * np.cos(turned), away * np.sin(turned)), np.zeros((views, columns))
+    for radius in random.uniform(12, 0.4 * columns, random.integers(2, 5)):
+        for edge, share in ((radius, 1), (radius - random.choice([2, 3, 4]), -1)):
+            total += share * value * ellipse_sinogram(angles, columns, axis, (edge, edge), middle)
+    beam = random.choice([1000, 5000, 50000])
+    return -np.log((random.poisson(beam * np.exp(-total)) + 0.5) / beam), angles, axis, value
+
+
+@pytest.mark.parametrize("seed", [12, 14, 22, 33, 39, 48, 51, 111])
+def test_tubes_in_each_other_beside_the_axis_stay(seed: int) -> None:
+    sinogram, angles, axis, value = tubes_in_each_other(np.random.default_rng(seed))
+    after = cleaned(sinogram, axis, choose("cpu"), AUTO.fitted(sinogram.shape[1]), angles)
+    assert np.abs(np.median(after - sinogram, axis=0)).max() <= value
+
+
 def test_vo_all_wears_the_wall_off() -> None:
     """Why there is another method; no fault of ours: algotom's does the same."""
     before = foam(157.3, 0) + pipe(157.3)

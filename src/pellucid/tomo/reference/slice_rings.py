@@ -33,6 +33,7 @@ from pellucid.tomo.reference.stripes import (
     whole_rings,
     without_slopes,
 )
+from pellucid.tomo.scan import Indices
 
 LINES = 128
 """Through the axis at most: more cost more and find no more."""
@@ -68,6 +69,9 @@ SAME_IN_BOTH = 0.4
 """Of the height of a ring, both in the sinogram and in the slice: columns beside it that are as high belong to it."""
 LIKE = 0.4, 2.0
 """Between so many times what the sinogram shows is the same ring."""
+MIRRORED_COLUMNS = 16
+"""At most between a line mirrored at the axis and the other side of the same wall, which is twice what the middle of
+the wall is off the axis. Walls farther off move on before they look like a ring."""
 MIRRORED_SHARE = 0.4
 """Of the height of a line, that of the other side of the same wall. Of 545 rings in foams, one in a hundred moves
 like a wall and has such a line on the other side, by chance."""
@@ -225,14 +229,27 @@ class SliceRings:
         return replace(stripes, is_wrong=self._without_walls(found, stripes))
 
     def _without_walls(self, found: Mask, stripes: Stripes) -> Mask:
-        """found, less what moves and is as high on the other side of the axis, a few columns nearer or farther: a wall
-        around another point. In half a turn both of its sides stay on almost the same columns for a while."""
+        """found, less the walls around another point than the axis."""
         kept = found.copy()
         groups, count = scipy.ndimage.label(found)
         for (group,) in scipy.ndimage.find_objects(groups, count):
-            highest = max(_opposite_height(signed, group, self.axis) for signed in (stripes.signed, self.signed))
-            kept[group] = highest < MIRRORED_SHARE or not stripes.is_moving(group)
+            kept[group] = not self._has_other_side(group, stripes)
         return kept
+
+    def _has_other_side(self, group: slice, stripes: Stripes) -> bool:
+        """Whether these columns move and are as high on the other side of the axis, some columns nearer or farther.
+
+        In half a turn both sides of a wall stay on almost the same columns for a while. Farther columns on the other
+        side have to move too: otherwise they may be another ring.
+        """
+        if not stripes.is_moving(group):
+            return False
+        mirrored = 2 * self.axis - (group.start + group.stop - 1) / 2
+        others = [_as_high_near(signed, group, mirrored) for signed in (stripes.signed, self.signed)]
+        return any(
+            abs(other - mirrored) <= NEIGHBOURS or stripes.is_moving(slice(other, other + 1))
+            for other in np.unique(np.concatenate(others)).tolist()
+        )
 
     def _certain(self, stripes: Stripes) -> Mask:
         """The rings that are certain, where the sinogram shows some of them and not much that is concentric nearby."""
@@ -286,21 +303,19 @@ class SliceRings:
         return bool(is_same_sign and self.heights[group].max() >= FAINT * stripes.heights[group].max())
 
 
-def _opposite_height(signed: Floats, group: slice, axis: float) -> float:
-    """How far columns near those on the other side of the axis stand out, to the same side: the lower of both heights,
-    as a share of the higher one.
+def _as_high_near(signed: Floats, group: slice, column: float) -> Indices:
+    """The columns near another one that stand out about as far as a group, and to the same side.
 
-    >>> signed = np.array([0.0, 0.5, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0])
-    >>> [_opposite_height(signed, slice(10, 11), axis) for axis in (4.0, 6.0, 9.5)]
-    [0.5, 0.5, 0.0]
+    >>> signed = np.array([0.0, 0.5, 0, -1, 0, 0, 0, 0, 0, 0, 1, 0, 0])
+    >>> _as_high_near(signed, slice(10, 11), 3.0).tolist()
+    [1]
     """
     own = signed[group][np.abs(signed[group]).argmax()]
-    mirrored = 2 * axis - (group.start + group.stop - 1) / 2
-    columns = np.arange(len(signed))
-    is_near = np.abs(columns - mirrored) <= NEIGHBOURS
+    columns, heights = np.arange(len(signed)), signed * np.sign(own)
+    is_near = (np.abs(columns - column) <= MIRRORED_COLUMNS) & (columns > 0) & (columns < len(signed) - 1)
     is_near[group] = False
-    other = (signed * np.sign(own)).max(where=is_near, initial=0.0)
-    return float(min(other, abs(own)) / max(other, abs(own), 1e-30))
+    is_as_high = np.minimum(heights, abs(own)) >= MIRRORED_SHARE * np.maximum(heights, abs(own))
+    return np.flatnonzero(is_near & is_as_high & (heights > 0))
 
 
 def _as_high(signed: Floats, found: Mask) -> Mask:
