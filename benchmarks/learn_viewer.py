@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def check_packages() -> None:
-    """A machine that was lent may lack some; all that are missing are named at once."""
+    """All that are missing are named at once."""
     if missing := [name for name in VIEWER_PACKAGES if find_spec(name) is None]:
         sys.exit(f"A viewer needs packages that are not installed: {', '.join(missing)}.")
 

@@ -16,6 +16,7 @@ from pellucid.errors import InvalidInput
 from pellucid.tomo.geometry.axis import AxisLine
 from pellucid.tomo.geometry.tilt import find_line, fit_line
 from pellucid.tomo.pipeline.in_memory import reconstruct_array
+from pellucid.tomo.pipeline.planning import plan_slabs
 from pellucid.tomo.pipeline.preview import SlicePreview
 from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan import Scan
@@ -84,6 +85,11 @@ def test_too_few_rows_say_nothing() -> None:
     assert fit_line(np.array([0.0, 1.0]), np.array([5.0, 7.0])).line == AxisLine(6.0)
     scan = simulate(SAMPLES[0], Detector(3, 128, axis_column=61.0), np.arange(60) * np.pi / 60)
     assert find_line(scan).tilt is None
+    asked, usual = (plan_slabs(scan, recipe, choose("cpu")).axis_warnings for recipe in (Recipe(tilt="auto"), Recipe()))
+    assert asked == (
+        "The tilt of the axis was not measured: fewer than 8 rows show the sample. Pass it as a number if it is known.",
+    )
+    assert usual == ()
 
 
 CLEAR = "The axis is tilted by 2.7"

@@ -14,7 +14,7 @@ from pellucid.tomo.correction.preparation import Preparation
 from pellucid.tomo.geometry.axis import BEST, AxisChoice, AxisLine, axis_through, choose_in_rows, sinogram_of
 from pellucid.tomo.geometry.offset import OffsetAxis, find_offset_axis
 from pellucid.tomo.geometry.sample_rows import SampleRows
-from pellucid.tomo.geometry.tilt import FoundLine, find_line
+from pellucid.tomo.geometry.tilt import MIN_ROWS, FoundLine, find_line
 from pellucid.tomo.pipeline.slabs import SlabPlan
 from pellucid.tomo.recipe import AUTOMATIC, WHEN_CLEAR, Recipe
 from pellucid.tomo.scan import Scan
@@ -59,6 +59,7 @@ def plan_slabs(scan: Scan, recipe: Recipe, device: Device) -> SlabPlan:
         is_known = not isinstance(recipe.center, str) or (recipe.center == AUTOMATIC and scan.axis_column is not None)
         columns, choices = ({}, {}) if found is None else (found.columns, found.choices)
         warnings = () if is_known and found is None else axis_warnings(scan, columns, AxisLine(*axis), choices)
+        warnings += _tilt_warnings(recipe, found)
         return SlabPlan(recipe, axis, device, tilt=None if found is None else found.tilt, axis_warnings=warnings)
     offset = _offset(scan, recipe)
     return SlabPlan(recipe, (offset.column, 0.0), device, offset)
@@ -155,6 +156,16 @@ def _found_line(scan: Scan, recipe: Recipe, way: str) -> tuple[tuple[float, floa
         return (found.column, 0.0), found
     corrected = replace(found, tilt=replace(found.tilt, is_corrected=True))
     return (found.line.column, found.line.slope), corrected
+
+
+def _tilt_warnings(recipe: Recipe, found: FoundLine | None) -> tuple[str, ...]:
+    """A sentence where the tilt is to be measured and the rows are too few."""
+    if AUTOMATIC not in (recipe.tilt, recipe.roll_deg) or found is None or found.tilt is not None:
+        return ()
+    return (
+        f"The tilt of the axis was not measured: fewer than {MIN_ROWS} rows show the sample. Pass it as a number if it "
+        "is known.",
+    )
 
 
 def _offset(scan: Scan, recipe: Recipe) -> OffsetAxis:
