@@ -17,6 +17,8 @@ from pellucid.tomo.recipe import Recipe
 from pellucid.tomo.scan import Scan
 from pellucid.tomo.scan_files.assembly import ScanOptions
 from pellucid.tomo.scan_files.registry import open_scan
+from pellucid.tomo.simulation.detector import Detector, simulate
+from pellucid.tomo.simulation.phantoms import Ellipsoid, Phantom
 from tests.tomo.small_scan import AXIS, COLUMNS, MU_PER_CM, PIXEL_UM, inside, write_scan
 
 OPTIONS = ScanOptions(pixel_size_um=PIXEL_UM)
@@ -68,3 +70,12 @@ def test_views_that_are_missing_are_reported(turn_deg: float, is_missing: bool, 
     with progress.use(progress.Lines(said)):
         reconstruct_array(open_scan(path, OPTIONS), RECIPES[0], device="cpu")
     assert ("Views are missing over 60.0 degrees" in said.getvalue()) == is_missing
+
+
+def test_a_full_turn_about_an_axis_at_the_border_is_a_warning() -> None:
+    """As in a file: it may be an offset scan, of which only half of the sample would be right."""
+    ball, angles = Phantom((Ellipsoid(0.02, (0.0, 0.0, 0.0), (12.0, 12.0, 12.0)),)), np.arange(90) * np.pi / 45
+    said = StringIO()
+    with progress.use(progress.Lines(said)):
+        reconstruct_array(simulate(ball, Detector(1, 100, 20.0), angles), Recipe(center=20.0), device="cpu")
+    assert "near the border of the detector" in said.getvalue()

@@ -21,6 +21,7 @@ from pellucid.tomo.correction.beam import check_light, check_share, saturation_w
 from pellucid.tomo.correction.frame_check import frame_warnings
 from pellucid.tomo.correction.missing_pixels import filled_sentences
 from pellucid.tomo.geometry.field_of_view import width_warnings
+from pellucid.tomo.geometry.offset_check import offset_warnings
 from pellucid.tomo.methods.gridding_cpu import reuse_buffers
 from pellucid.tomo.pipeline.memory_model import SLICES_AT_ONCE
 from pellucid.tomo.pipeline.planning import plan_scan
@@ -48,7 +49,8 @@ def reconstruct_array(
         progress.note(warning)
     whole = plan_scan(scan, recipe or Recipe(), choose(device))
     found = whole.detector
-    for warning in (*found.axis_warnings, *width_warnings(scan, found.recipe, found.axis, (0, scan.rows))):
+    at_border = offset_warnings(scan, found.recipe, found.axis)
+    for warning in (*found.axis_warnings, *at_border, *width_warnings(scan, found.recipe, found.axis, (0, scan.rows))):
         progress.note(warning)
     if whole.preparation is not None:
         remedy = "Use pellucid.tomo.reconstruct()."
