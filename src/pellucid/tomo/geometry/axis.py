@@ -47,6 +47,8 @@ FINE_COLUMNS, FINE_VIEWS = 256, 180
 """Of the slices about columns that may be the axis."""
 AGREEING_PX = 1.0
 """Columns that are nearer than that are the same axis."""
+TOGETHER_PX = 3.0
+"""Columns within which all three ways agree with each other, also with noise."""
 CLEAR_SHARE = 0.7
 """A column is clearly better than another one where its score is at most this share of the other's."""
 
@@ -283,8 +285,9 @@ def choose_axis(sinogram: Voxels, angles_rad: Floats, method: str = BEST) -> Axi
     """What a method says of a sinogram (view, column).
 
     The best: the column with the best quick slice, of those that are better than their neighbours and those that one of
-    the ways has; where ways agree with it, the median. Where the sample is wider than the detector, parts outside cause
-    values below zero in every slice: then the median of the ways.
+    the ways has; where ways agree with it, the median. Where all three ways agree with each other, they are right
+    against a slice that says otherwise: noise misleads it in a sample without edges inside. Where the sample is wider
+    than the detector, parts outside cause values below zero in every slice: then the median of the ways.
     """
     if method != BEST:
         column = METHODS[method](sinogram, angles_rad)
@@ -305,7 +308,9 @@ def choose_axis(sinogram: Voxels, angles_rad: Floats, method: str = BEST) -> Axi
     others = [score for column, score in scores.items() if abs(column - best) > near_px]
     is_clear = all(scores[best] <= CLEAR_SHARE * score for score in others)
     agreeing = [column for column in ways.values() if abs(column - best) <= near_px]
-    return AxisChoice(float(np.median([best, *agreeing])), ways, is_clear)
+    if not agreeing and np.ptp(list(ways.values())) <= max(TOGETHER_PX, near_px):  # False where one found none.
+        return AxisChoice(float(np.median(list(ways.values()))), ways)
+    return AxisChoice(float(np.median([best, *agreeing])), ways, is_clear and bool(agreeing))
 
 
 def _median_choice(ways: dict[str, float], middle: float) -> AxisChoice:
