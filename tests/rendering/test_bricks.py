@@ -120,6 +120,26 @@ def test_close_up_bricks_change_no_bit(device: Device, dtype: str, voxels: Calla
             assert whole.rgba[..., :3].std() > 5
 
 
+def test_light_may_be_rounded_to_just_above_a_half(device: Device) -> None:
+    """Of one ray, what is left after a block of samples is a half and, sample by sample, a little more: the search for
+    the sample at which half of the light was gone ran beyond the last one and never ended."""
+    z, y, x = np.ogrid[-1:1:96j, -1:1:96j, -1:1:96j]
+    ball = np.clip(1.2 - np.sqrt(x**2 + y**2 + z**2), 0, 1) * (x**2 + y**2 > 0.05)
+    volume = Volume.from_array(ball.astype(np.float32), spacing=(0.5, 0.5, 0.5))
+    opacities = ((0.0, 0.0), (0.11125, 0.0), (0.37787499999999996, 0.25), (1.0, 0.9))
+    transfer = TransferFunction(((0.0, (0.2, 0.1, 0.1)), (1.0, (1.0, 1.0, 0.9))), opacities)
+    transfer = replace(transfer, value_range=(3.7127023071747688e-06, 0.9418513302449147))
+    place, middle = (76.33467305158732, 119.35849645743146, -9.712973760101008), (23.75, 23.75, 23.75)
+    scene = replace(
+        scene_of(volume, transfer=transfer), camera=Camera(place, middle, (0.0, 0.0, -1.0)), is_jittered=True
+    )
+    renderer = Renderer(device)
+    renderer.add_field(str(volume.location), BrickField(volume, device, 8 * volume.nbytes))
+    bricks, whole = renderer.render(scene, 960, 540), Renderer(device).render(scene, 960, 540)
+    assert np.abs(bricks.rgba.astype(int) - whole.rgba).max() <= 1
+    assert np.mean(~np.isclose(whole.depth, bricks.depth, atol=0.25)) < 1e-4
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "float16", "float32", "float64"])
 def test_what_is_visible_fits_a_third_of_the_memory(device: Device, dtype: str) -> None:
     volume = Volume.from_array(one_ball().astype(dtype))

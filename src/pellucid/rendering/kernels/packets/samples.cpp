@@ -216,7 +216,8 @@ auto add = [&](const Window& window) {
     for (int r = 0; r < rays_together && is_half_gone; ++r) {
         const int q = window.ray + r;
         if (left[q] > 0.5f) continue;
-        for (unsigned rest = window.seen & of_ray(r); before[r] > 0.5f; rest &= rest - 1) {
+        // Light is rounded otherwise here: just above a half may be left behind the last sample.
+        for (unsigned rest = window.seen & of_ray(r); rest && before[r] > 0.5f; rest &= rest - 1) {
             const int n = __builtin_ctz(rest);
             before[r] -= before[r] * table[window.entries[n]][3];
             reached[q] = ((float)(window.start + n / rays_together) + jitters[q]) * step;
