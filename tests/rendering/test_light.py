@@ -33,6 +33,16 @@ def brightness(renderer: Renderer, voxels: Voxels, shading: ShadingName, **chang
     return renderer.render(replace(scene, **changes), SIZE, SIZE).rgba[..., 0].astype(float)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("shading", ["none", "shadow", "occlusion"])
+def test_a_spacing_may_come_from_numpy(renderer: Renderer, shading: ShadingName) -> None:
+    images = []
+    for spacing in ((0.7, 0.5, 0.6), tuple(np.array([0.7, 0.5, 0.6]))):
+        volume = Volume.from_array(plate_before_wall(), spacing=spacing)
+        scene = Scene((VolumeLayer(str(volume.location), SOLID, shading=shading),), FRONT)
+        images.append(renderer.render(scene, SIZE, SIZE).rgba)
+    assert np.array_equal(images[0], images[1]) and images[0][..., 0].max() > 100
+
+
 def test_a_light_moves_with_the_camera_unless_it_has_a_direction() -> None:
     random, expected = np.random.default_rng(0), -np.array(FROM_ABOVE_LEFT) / np.linalg.norm(FROM_ABOVE_LEFT)
     for _ in range(20):

@@ -40,7 +40,8 @@ class ArrayReader:
             raise UnsupportedType("A volume", array.dtype, VOXEL_TYPES)
         z, y, x = array.shape
         self.array = array
-        level, dtype = Level((z, y, x), (1, y, x), spacing), array.dtype.newbyteorder("=")
+        along_z, along_y, along_x = map(float, spacing)  # Kernels cannot multiply NumPy's numbers.
+        level, dtype = Level((z, y, x), (1, y, x), (along_z, along_y, along_x)), array.dtype.newbyteorder("=")
         self.header = Header((level,), dtype, unit, orientation=orientation)
         self.location = Location(f"memory:{uuid4().hex}")
         _open[self.location.path] = self
