@@ -137,6 +137,14 @@ def wait_for_rest(page: Page, after: int = -1) -> int:
     return int(found.json_value()) - 1
 
 
+def wait_for_fit(page: Page) -> None:
+    """Wait until the image has the shape of its place: the first exact one may come before the page tells its size."""
+    script = f"""() => {{ const shown = document.querySelector('{CANVAS}');
+        const off = shown.width / shown.height - shown.clientWidth / shown.clientHeight;
+        return shown.dataset.isExact === "true" && Math.abs(off) < 0.02; }}"""
+    page.wait_for_function(script, timeout=TIMEOUT_MS, polling=POLL_MS)
+
+
 def wait_for_scene(page: Page, claim: str, argument: object = None) -> None:
     """Wait until a claim in JavaScript about ``scene`` (and ``given``) is true, and the exact image of it painted."""
     script = f"""async (given) => {{

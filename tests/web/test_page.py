@@ -23,6 +23,7 @@ from tests.web.browsing import (
     see,
     show_slices,
     solid_place,
+    wait_for_fit,
     wait_for_rest,
     wait_for_scene,
 )
@@ -45,6 +46,7 @@ def test_what_is_under_the_cursor_is_told(page: Page) -> None:
 
 
 def test_a_drag_turns_and_rests_exactly(page: Page) -> None:
+    wait_for_fit(page)
     before, shown = pixels(page), number(page)
     drag(page, 150, 40)
     wait_for_rest(page, after=shown)
